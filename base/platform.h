@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef BASE_PLATFORM_H
+#define BASE_PLATFORM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+// What only the operating system can tell or do: one file per system, chosen by meson. No
+// other file asks which system it is built for.
+
+extern const char *const platform_name;             // "darwin" or "linux", as Go says it
+extern const char *const platform_default_provider; // "vmnet-krunkit", "vmnet-vfkit" or "qemu"
+extern const char *const platform_providers[];      // those that can run here, up to NULL
+extern const char *const platform_program_dirs[];   // where helpers live besides $PATH, up to NULL
+
+// The machine's architecture as images spell it: "aarch64" or "x86_64".
+const char *platform_arch(void);
+
+// Product version of macOS, as 26 and 2 for "26.2"; zeros elsewhere.
+void platform_os_version(unsigned *major, unsigned *minor);
+
+unsigned platform_cpu_count(void);
+uint64_t platform_memory_bytes(void);
+
+// Makes `to` a copy-on-write clone of `from`; `to` must not exist. ENOTSUP where the file
+// system cannot: the caller copies.
+int platform_clone_file(const char *from, const char *to, struct error *err);
+
+// Flushes to the medium (F_FULLFSYNC on macOS). 0, or -1 with errno.
+int platform_sync(int fd);
+
+// The folder for sockets, without our own name: $TMPDIR on macOS and $XDG_RUNTIME_DIR on
+// Linux, with podman's fallbacks (contract B.1). The caller frees.
+char *platform_runtime_dir(void);
+
+// The absolute path of the running executable. The caller frees; NULL: not known.
+char *platform_executable(void);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+const char *const platform_name = "linux";
+const char *const platform_default_provider = "qemu";
+const char *const platform_providers[] = {"qemu", NULL};
+const char *const platform_program_dirs[] = {"/usr/libexec", "/usr/lib/qemu", NULL};
+
+const char *platform_arch(void)
+{
+    static struct utsname name; // filled with the same answer by every call
+    if (uname(&name) < 0)
+        return "unknown";
+    return name.machine;
+}
+
+void platform_os_version(unsigned *major, unsigned *minor)
+{
+    *major = *minor = 0;
+}
+
+unsigned platform_cpu_count(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+uint64_t platform_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
+int platform_clone_file(const char *from, const char *to, struct error *err)
+{
+    cleanup_close int source = open(from, O_RDONLY | O_CLOEXEC);
+    if (source < 0)
+        return error_errno(err, "cannot open '%s'", from);
+    cleanup_close int target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (target < 0)
+        return error_errno(err, "cannot create '%s'", to);
+    if (ioctl(target, FICLONE, source) == 0)
+        return 0;
+    int reason = errno;
+    unlink(to);
+    if (reason == EOPNOTSUPP || reason == ENOTTY || reason == EXDEV || reason == EINVAL ||
+        reason == ENOSYS)
+        return error_set(err, ENOTSUP, "cannot clone '%s' here", from);
+    errno = reason;
+    return error_errno(err, "cannot clone '%s' to '%s'", from, to);
+}
+
+int platform_sync(int fd)
+{
+    return fsync(fd);
+}
+
+char *platform_runtime_dir(void)
+{
+    const char *dir = getenv("XDG_RUNTIME_DIR");
+    if (dir && *dir)
+        return xstrdup(dir);
+    if (getuid() == 0)
+        return xstrdup("/run");
+    cleanup_free char *run = xasprintf("/run/user/%u", (unsigned)getuid());
+    if (access(run, W_OK) == 0)
+        return steal_string(&run);
+    const char *tmp = getenv("TMPDIR");
+    return xasprintf("%s/storage-run-%u", tmp && *tmp ? tmp : "/tmp", (unsigned)getuid());
+}
+
+char *platform_executable(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+    return length > 0 && length < (ssize_t)sizeof(path) ? xstrndup(path, (size_t)length) : NULL;
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+extern char **environ;
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *process_find(const char *name, const char *const *dirs)
+{
+    if (strchr(name, '/'))
+        return is_program(name) ? realpath(name, NULL) : NULL;
+
+    for (; dirs && *dirs; dirs++) {
+        cleanup_free char *path = xasprintf("%s/%s", *dirs, name);
+        if (is_program(path))
+            return steal_string(&path);
+    }
+    const char *search = getenv("PATH");
+    CLEANUP(strvec_release) struct strvec folders = STRVEC_INIT;
+    strvec_split(&folders, search ? search : "/usr/bin:/bin", ':');
+    for (size_t i = 0; i < folders.count; i++) {
+        if (folders.items[i][0] != '/')
+            continue; // a relative entry of PATH would make the answer depend on the folder
+        cleanup_free char *path = xasprintf("%s/%s", folders.items[i], name);
+        if (is_program(path))
+            return steal_string(&path);
+    }
+    return NULL;
+}
+
+static int open_pipe(int ends[2], struct error *err)
+{
+    if (pipe(ends) < 0)
+        return error_errno(err, "cannot make a pipe");
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+// Reads both pipes until the child has closed them.
+static void drain(int out_fd, struct strbuf *out, int err_fd, struct strbuf *words)
+{
+    struct pollfd fds[2] = {{.fd = out_fd, .events = POLLIN}, {.fd = err_fd, .events = POLLIN}};
+    struct strbuf *into[2] = {out, words};
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return;
+        for (int i = 0; i < 2; i++) {
+            if (fds[i].fd < 0 || !fds[i].revents)
+                continue;
+            char chunk[4096];
+            ssize_t n = read(fds[i].fd, chunk, sizeof(chunk));
+            if (n > 0 && into[i])
+                strbuf_add(into[i], chunk, (size_t)n);
+            if (n == 0 || (n < 0 && errno != EINTR))
+                fds[i].fd = -1;
+        }
+    }
+}
+
+static const char *last_words(struct strbuf *words)
+{
+    while (words->length && strchr("\n\r ", words->text[words->length - 1]))
+        strbuf_truncate(words, words->length - 1);
+    return words->length > 600 ? words->text + words->length - 600 : words->text;
+}
+
+int process_run(const struct strvec *argv, struct strbuf *out, struct error *err)
+{
+    const char *name = argv->items[0];
+    cleanup_free char *shown = strvec_quote(argv);
+    log_debug("running %s", shown);
+
+    int out_pipe[2], err_pipe[2];
+    if (open_pipe(out_pipe, err) < 0)
+        return -1;
+    cleanup_close int out_read = out_pipe[0];
+    cleanup_close int out_write = out_pipe[1];
+    if (open_pipe(err_pipe, err) < 0)
+        return -1;
+    cleanup_close int err_read = err_pipe[0];
+    cleanup_close int err_write = err_pipe[1];
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out_write, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err_write, STDERR_FILENO);
+    pid_t pid;
+    int failed = posix_spawnp(&pid, name, &actions, NULL, argv->items, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed) {
+        errno = failed;
+        return error_errno(err, "cannot run '%s'", name);
+    }
+
+    close(steal_fd(&out_write));
+    close(steal_fd(&err_write));
+    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
+    drain(out_read, out, err_read, &words);
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return error_errno(err, "cannot wait for '%s'", name);
+    if (status == 0)
+        return 0;
+    cleanup_free char *how = process_describe_status(status);
+    const char *said = last_words(&words);
+    return error_set(err, ECHILD, "'%s' failed: %s%s%s", name, how, *said ? ": " : "", said);
+}
+
+char *process_describe_status(int wait_status)
+{
+    if (WIFSIGNALED(wait_status)) {
+        int number = WTERMSIG(wait_status);
+        return xasprintf("killed by signal %d (%s)", number, strsignal(number));
+    }
+    return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+}
+
+int process_exec(const struct strvec *argv, struct error *err)
+{
+    cleanup_free char *shown = strvec_quote(argv);
+    log_debug("becoming %s", shown);
+    process_reset_signals();
+    execvp(argv->items[0], argv->items);
+    return error_errno(err, "cannot run '%s'", argv->items[0]);
+}
+
+void process_reset_signals(void)
+{
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGQUIT};
+    for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+        signal(handled[i], SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+bool process_alive(pid_t pid)
+{
+    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef BASE_PROCESS_H
+#define BASE_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/strvec.h"
+
+// Other programs. Always an argv vector, never a shell; every descriptor that we open is
+// close-on-exec, so a child gets 0, 1, 2 and what is named here.
+
+// The absolute path of `name`: as it is when it holds a slash, else the first executable file
+// in the NULL-terminated `dirs` (may be NULL) and then in $PATH. The caller frees; NULL: none.
+char *process_find(const char *name, const char *const *dirs);
+
+// Runs to the end. stdin is /dev/null; stdout goes to `out` (NULL: discarded); stderr is kept
+// for the error. A status other than 0, or a signal, is ECHILD with the program's last words.
+int process_run(const struct strvec *argv, struct strbuf *out, struct error *err);
+
+// "exit status 3", "killed by signal 9 (Killed)". The caller frees.
+char *process_describe_status(int wait_status);
+
+// Becomes the program. Returns only on failure: ENOENT or EACCES as execv says.
+int process_exec(const struct strvec *argv, struct error *err);
+
+// For a child before exec: default signal handlers, empty mask.
+void process_reset_signals(void);
+
+// Whether the process exists (a zombie does).
+bool process_alive(pid_t pid);
+
+#endif

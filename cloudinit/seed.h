@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef CLOUDINIT_SEED_H
+#define CLOUDINIT_SEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+// What a guest is told at its first boot, as a NoCloud volume. Borrows everything.
+struct seed {
+    const char *instance_id; // fixed for the life of the machine: a new one would re-run it all
+    const char *hostname;
+    const char *user;       // "core"; gets passwordless sudo, lingering, subuids
+    unsigned uid;           // of that user: the host user's, so that shared files keep their owner
+    bool rootful;           // where /run/docker.sock points
+    const char *public_key; // one line of authorized_keys, for root and for the user
+    const char *host_key;   // the guest's OpenSSH private host key (ed25519), PEM text
+    const char *host_key_public;   // its public line
+    const char *mac;               // "52:54:00:12:34:56"; the interface that gets DHCP
+    const char *const *dns;        // servers, up to NULL; NULL or empty: those that DHCP gives
+    const char *timezone;          // "Europe/Berlin"; NULL: leave as it is
+    bool agent_vsock;              // qemu-guest-agent listens on vsock 1234 (krunkit, vfkit)
+    const char *state_file;        // in the guest: where provisioning reports (provider/guest.h)
+    const char *provision_program; // in the guest: where the provisioning script is kept
+    const char *provider_name;     // written to the marker /etc/podman-machine-vmnet
+};
+
+// Writes the ISO 9660 volume "cidata" with user-data, meta-data and network-config:
+// atomically, mode 0600, since it carries the private host key.
+int seed_write(const struct seed *seed, const char *iso_path, struct error *err);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef IMAGE_IMAGE_H
+#define IMAGE_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+// Where a disk image comes from, and how its content is known to be right.
+struct image_ref {
+    char *source; // URL (http, https, file) or an absolute path of a file; owned
+    char *sha256; // 64 lower-case hex digits of the file as it is fetched, or NULL; owned
+    char *label;  // what people are shown: the catalog name or the last part of the source; owned
+};
+
+// Resolves what a user gave as --image: NULL or "" (the default), a catalog name, a URL, a
+// path (taken relative to the working folder). `sha256` is the user's own digest or NULL.
+// Refuses, before anything is fetched and with what to do: an unknown name, a missing file,
+// a URL with no digest known for it, a digest that is not 64 hex digits, docker:// references.
+int image_resolve(struct image_ref *ref, const char *image, const char *sha256, const char *arch,
+                  struct error *err);
+void image_ref_release(struct image_ref *ref);
+
+struct image_options {
+    const char *cache; // folder of verified raw images; made if missing (0700)
+    bool quiet;        // no progress
+};
+
+// Makes sure that a verified raw image of `ref` is in the cache and gives its path, its
+// size in bytes and its digest (of the fetched file; for a local file computed here). What is
+// already there is neither downloaded nor converted again. Two at once share one download:
+// a flock in the cache is held meanwhile. The caller frees `raw` and `digest`.
+//
+// EBADMSG: not an image we can boot, or the digest is wrong, with what was found instead;
+// ENOSPC; ECONNREFUSED, ETIMEDOUT, EIO: the download, with the server's words; EINTR.
+int image_fetch(const struct image_ref *ref, const struct image_options *options, char **raw,
+                char **digest, uint64_t *virtual_size, struct error *err);
+
+// Lays down a machine's disk: a clone of `raw`, or a copy of its data extents where the file
+// system cannot clone, then grown sparsely to `size` bytes. `disk` is replaced if it exists
+// (temporary + rename), mode 0600. EINVAL if `size` is below the image's. A raw image of zero
+// bytes is accepted (podman's own tests init from /dev/null): the disk is then all zeros.
+int image_install(const char *raw, const char *disk, uint64_t size, struct error *err);
+
+#endif

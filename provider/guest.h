@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_GUEST_H
+#define PROVIDER_GUEST_H
+
+// The agreement between the seed, which sets a guest up, and the host, which waits for it.
+
+// Line 1 is the state: `running STEP` while provisioning is under way, `done`, or
+// `failed STEP` with the reason on the lines after it. Absent: cloud-init is not there yet.
+// Written by temp + rename. `done` outlives a reboot; anything else is tried again by the next
+// boot.
+#define GUEST_STATE_FILE "/var/lib/podman-machine-vmnet/state"
+
+// The provisioning script. As root: without arguments it does what is still to do;
+// with `selinux` it (re)installs the SELinux rules.
+#define GUEST_PROVISION_PROGRAM "/usr/local/sbin/podman-machine-vmnet-provision"
+
+// podman's API sockets in the guest. The second takes the user's id.
+#define GUEST_ROOT_SOCKET "/run/podman/podman.sock"
+#define GUEST_USER_SOCKET_FORMAT "/run/user/%u/podman/podman.sock"
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_HYPERVISOR_H
+#define PROVIDER_HYPERVISOR_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+
+struct machine;
+
+// What the network gives the hypervisor to plug the guest's card into.
+struct network_port {
+    int fd;       // inherited datagram socket (4 under vmnet-run), or -1: user-mode network
+    unsigned ssh; // user-mode: the port on 127.0.0.1 that leads to the guest's port 22
+    bool offload; // TSO and checksum offload is on at the other end, so the card must agree
+};
+
+// What was found on this host; filled by hypervisor->probe and network->probe, so that the
+// command line itself is a pure function of record and tools, tested against golden files.
+struct tools {
+    char *hypervisor;    // absolute path of krunkit, vfkit or qemu-system-*
+    char *network;       // absolute path of vmnet-run; NULL: no wrapper
+    char *firmware;      // qemu: UEFI code image
+    char *firmware_vars; // qemu: template of the variable store; NULL: `firmware` is a -bios image
+    const char *accelerator; // qemu: "kvm", "hvf", "tcg", "tcg,thread=single"
+    char *notice;            // one line worth telling the user (a fallback), or NULL
+    const char *arch;        // "aarch64" or "x86_64"
+    char *folder;            // where the command line finds the machine's files: its folder, or a
+                             // clean symbolic link to it where a path has ',' or '='
+};
+
+#define TOOLS_INIT \
+    {              \
+        0          \
+    }
+void tools_release(struct tools *tools);
+
+struct hypervisor {
+    const char *name; // "krunkit"
+
+    // Finds the program and what else it needs, and checks that it can work here. ENOENT
+    // lists the places searched and says what to install.
+    int (*probe)(struct tools *tools, const struct machine *m, struct error *err);
+
+    // Appends the hypervisor's words. Pure.
+    int (*append)(const struct machine *m, const struct tools *tools,
+                  const struct network_port *port, struct strvec *argv, struct error *err);
+
+    // Asks the running VM at its control socket to power the guest off (ACPI button or the
+    // like); does not wait. Within 5 s. An error means that this way is closed.
+    int (*power_off)(const struct machine *m, struct error *err);
+};
+
+extern const struct hypervisor hypervisor_krunkit, hypervisor_vfkit, hypervisor_qemu;
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_MACHINE_H
+#define PROVIDER_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+
+// The record of a machine: what init decided and set may change, written to machine.json and
+// nowhere else. What can be asked (running or not, when it last ran) is not in it. Owns its
+// strings.
+struct machine {
+    char *name;
+    char *provider;    // a row of the provider table
+    char *mac;         // chosen once, so that the DHCP lease is stable
+    char *instance_id; // cloud-init's, chosen once
+    int64_t created_ns;
+    struct {
+        uint64_t cpus, memory_mib, disk_gib;
+    } resources;
+    struct {
+        char *source, *digest; // digest: sha256 of the fetched file
+    } image;
+    struct {
+        char *user;     // login name in the guest: "core"
+        uint64_t uid;   // of that user in the guest
+        char *identity; // absolute path of the private key; ours, or --identity
+        uint64_t port;  // on 127.0.0.1 where the guest's sshd answers; 0: none chosen yet
+    } ssh;
+    bool rootful;
+    char *timezone; // NULL: the guest's own
+    struct strvec dns;
+    bool offload; // vmnet rows: TSO and checksum offload
+};
+
+#define MACHINE_INIT \
+    {                \
+        0            \
+    }
+
+enum machine_file {
+    MACHINE_RECORD,         // machine.json
+    MACHINE_DISK,           // disk.raw
+    MACHINE_SEED,           // cidata.iso
+    MACHINE_EFI_VARS,       // efi-vars
+    MACHINE_KEY,            // id_ed25519, and .pub beside it
+    MACHINE_HOST_KEY,       // host_ed25519, and .pub beside it: the guest's host key
+    MACHINE_MONITOR_LOCK,   // held by the monitor for its life; holds its pid
+    MACHINE_VM_LOCK,        // held by the VM for its life; holds its pid
+    MACHINE_STATUS,         // status.json: phase, published by the monitor
+    MACHINE_LAST_EXIT,      // last-exit.json: how the VM ended last
+    MACHINE_VM_ARGV,        // vm.argv: the exact command line, for people
+    MACHINE_VM_LOG,         // vm.log: what the hypervisor printed
+    MACHINE_SERIAL_LOG,     // serial.log: the guest's console
+    MACHINE_MONITOR_LOG,    // monitor.log
+    MACHINE_LAUNCHD_PLIST,  // launchd.plist
+    MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
+    MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
+};
+
+// podman's rules, texts and codes for a name (contract A.1, checks 1, 2 and 4). EINVAL.
+int machine_check_name(const char *name, struct error *err);
+int machine_check_user(const char *user, struct error *err);
+
+// The caller frees. `name` must have passed machine_check_name().
+char *machine_path(const char *name, enum machine_file file);
+char *machine_folder(const char *name);
+
+bool machine_exists(const char *name); // its record is there
+
+// ENOENT with podman's text `NAME: VM does not exist`; EBADMSG if the record cannot be read.
+int machine_load(struct machine *m, const char *name, struct error *err);
+int machine_save(const struct machine *m, struct error *err);
+void machine_release(struct machine *m);
+
+// The names that have a record, sorted.
+int machine_names(struct strvec *names, struct error *err);
+
+// One lock per name for the length of a verb that changes something. Waits up to `timeout_ms`
+// (-1: for ever), telling the user on stderr after a second. Made in <data>/locks, so that it
+// outlives the machine's folder.
+struct lock;
+int machine_lock(struct lock *lock, const char *name, int64_t timeout_ms, struct error *err);
+
+#endif

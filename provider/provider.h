@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_PROVIDER_H
+#define PROVIDER_PROVIDER_H
+
+#include "provider/network.h"
+
+// A row: hypervisor x network x supervisor.
+struct provider {
+    const char *name;
+    const struct hypervisor *hypervisor;
+    const struct network *network;
+    bool agent_vsock;     // qemu-guest-agent can listen on vsock 1234
+    bool rootful_default; // the vmnet rows: network speed is the point
+};
+
+// NULL: no such row. Names are matched exactly, as podman's --provider does.
+const struct provider *provider_find(const char *name);
+
+// The rows by index, NULL at the end.
+const struct provider *provider_at(unsigned index);
+
+// Whether the row can run on this system at all (platform_providers).
+bool provider_is_native(const struct provider *provider);
+
+// Everything that start needs to know before it runs something, found on this host.
+int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
+                   struct error *err);
+
+// The full command line: the network's words, then the hypervisor's. Pure.
+int provider_command(const struct provider *provider, const struct machine *m,
+                     const struct tools *tools, struct strvec *argv, struct error *err);
+
+#endif
