@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "cmd/options.h"
+
+// A verb. Its row stands at the bottom of its file; main.c lists the rows by hand, in the
+// order that help shows them. Parsing, help and completion all come from the row.
+struct command {
+    const char *name;                  // "list"
+    const char *alias;                 // "ls", or NULL
+    const char *operands;              // "[MACHINE]", as the usage line shows them
+    const char *summary;               // one line for the list of verbs
+    const char *details;               // what --help adds, or NULL
+    unsigned least, most;              // operands
+    bool hidden;                       // not in help
+    bool stop_at_operand;              // options only before the first operand (ssh)
+    const struct option_spec *options; // ends with a row without a name
+
+    // argv[0] is the verb as typed; options_parse() takes it from there. Returns 0, or -1: main
+    // prints the error and exits 125, or 1 when err->code is EINTR.
+    int (*run)(const struct command *self, int argc, char **argv, struct error *err);
+};
+
+extern const struct command command_init, command_start, command_stop, command_rm, command_list,
+    command_inspect, command_ssh, command_monitor;
+
+// How messages call the program: "podman machine" when we are called as podman, else
+// "podman-machine-vmnet". Set once by main.
+extern const char *command_program;
+
+#endif

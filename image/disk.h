@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef IMAGE_DISK_H
+#define IMAGE_DISK_H
+
+#endif
