@@ -4,12 +4,13 @@
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
 
-// clang-format off: cmocka wants these four before it, in this order
-#include <cmocka.h>
-#include <setjmp.h>
+// cmocka wants these four before it.
+// clang-format off
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
 // clang-format on
 
 #include "base/error.h"
