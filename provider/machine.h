@@ -57,6 +57,7 @@ enum machine_file {
     MACHINE_VM_LOG,         // vm.log: what the hypervisor printed
     MACHINE_SERIAL_LOG,     // serial.log: the guest's console
     MACHINE_MONITOR_LOG,    // monitor.log
+    MACHINE_KNOWN_HOSTS,    // known_hosts of this machine alone, for the ssh program
     MACHINE_LAUNCHD_PLIST,  // launchd.plist
     MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
     MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
@@ -76,6 +77,10 @@ bool machine_exists(const char *name); // its record is there
 int machine_load(struct machine *m, const char *name, struct error *err);
 int machine_save(const struct machine *m, struct error *err);
 void machine_release(struct machine *m);
+
+// Removes the machine's folder and sockets, the record last, so that a cut removal can be
+// repeated. Absent is success. The caller has stopped the machine.
+int machine_remove(const char *name, struct error *err);
 
 // The names that have a record, sorted.
 int machine_names(struct strvec *names, struct error *err);

@@ -12,9 +12,18 @@ char *paths_data(void);        // ${XDG_DATA_HOME:-~/.local/share}/podman-machin
 char *paths_cache(void);       // ${XDG_CACHE_HOME:-~/.cache}/podman-machine-vmnet
 char *paths_image_cache(void); // <cache>/images
 char *paths_machines(void);    // <data>/machines
-char *paths_runtime(void);     // <runtime>/podman: sockets
 char *paths_connections(void); // $PODMAN_CONNECTIONS_CONF or podman-connections.json
 char *paths_known_hosts(void); // ~/.ssh/known_hosts
 char *paths_home(void);        // $HOME, else the password database
+
+// podman's reserved ssh ports, which we keep clear of (contract B.6).
+char *paths_podman_ports(void);
+
+// The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path
+// would not fit into sockaddr_un: 103 bytes on macOS, the same here for all systems.
+char *paths_runtime(void);
+
+// Makes that folder, 0700. EPERM if somebody else owns it or can write to it.
+int paths_make_runtime(struct error *err);
 
 #endif
