@@ -14,8 +14,12 @@
 #include "provider/guest_session.h"
 
 static const int64_t try_every_ms = 500;
+// sshd (9.8 and later) punishes a client whose logins are refused one after the other.
+static const int64_t try_again_when_refused_ms = 3000;
 // One step of a login; under software emulation a key exchange alone takes seconds.
 static const int64_t step_ms = 30000;
+// A policy rebuild takes 10 s on hardware.
+static const int64_t selinux_ms = 600000;
 
 struct wait {
     const struct readiness *r;
@@ -41,7 +45,7 @@ static void report(const struct wait *wait, enum phase phase, const char *detail
 static int pause_or_give_up(const struct wait *wait, struct error *err)
 {
     if (clock_monotonic_ms() < wait->deadline_ms) {
-        clock_sleep_ms(try_every_ms);
+        clock_sleep_ms(err->code == EACCES ? try_again_when_refused_ms : try_every_ms);
         return 0;
     }
     error_prefix(err, "not ready after %lld s", (long long)(wait->r->timeout_ms / 1000));
@@ -165,10 +169,12 @@ static int after_refusal(struct wait *wait, const char *socket, struct error *er
     log_info("sshd refused the channel to '%s': applying the SELinux rules", socket);
     report(wait, PHASE_PROVISIONING, "selinux");
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    ssh_set_timeout(wait->session, selinux_ms);
     if (ssh_run(wait->session, GUEST_PROVISION_PROGRAM " selinux 2>&1", &out, &status, &ignored) ==
             0 &&
         status != 0)
         log_warn("applying the SELinux rules failed with exit status %d: %s", status, out.text);
+    ssh_set_timeout(wait->session, step_ms);
     return 0;
 }
 
