@@ -21,7 +21,7 @@ static const int64_t step_ms = 30000;
 // A policy rebuild takes 10 s on hardware.
 static const int64_t selinux_ms = 600000;
 
-struct wait {
+struct waiting {
     const struct readiness *r;
     int64_t deadline_ms;
     char *host;
@@ -30,19 +30,19 @@ struct wait {
     bool repaired;               // the SELinux rules were applied by us
 };
 
-static void wait_release(struct wait *wait)
+static void waiting_release(struct waiting *wait)
 {
     ssh_free(wait->session);
     free(wait->host);
 }
 
-static void report(const struct wait *wait, enum phase phase, const char *detail)
+static void report(const struct waiting *wait, enum phase phase, const char *detail)
 {
     wait->r->report(wait->r->context, phase, wait->host, wait->port, detail);
 }
 
 // 0 while there is time, after a pause; else ETIMEDOUT with the last error as the reason.
-static int pause_or_give_up(const struct wait *wait, struct error *err)
+static int pause_or_give_up(const struct waiting *wait, struct error *err)
 {
     if (clock_monotonic_ms() < wait->deadline_ms) {
         clock_sleep_ms(err->code == EACCES ? try_again_when_refused_ms : try_every_ms);
@@ -53,14 +53,14 @@ static int pause_or_give_up(const struct wait *wait, struct error *err)
     return -1;
 }
 
-static void disconnect(struct wait *wait)
+static void disconnect(struct waiting *wait)
 {
     ssh_free(wait->session);
     wait->session = NULL;
 }
 
 // Logs in as root, at whatever address the network gives now.
-static int connect_once(struct wait *wait, struct error *err)
+static int connect_once(struct waiting *wait, struct error *err)
 {
     cleanup_free char *host = NULL;
     unsigned port;
@@ -78,7 +78,7 @@ static int connect_once(struct wait *wait, struct error *err)
     return 0;
 }
 
-static int connect_in_time(struct wait *wait, struct error *err)
+static int connect_in_time(struct waiting *wait, struct error *err)
 {
     while (connect_once(wait, err) < 0) {
         log_debug("%s", err->message);
@@ -91,7 +91,7 @@ static int connect_in_time(struct wait *wait, struct error *err)
 enum provisioning { PROVISIONING_GOING, PROVISIONING_DONE, PROVISIONING_FAILED };
 
 // Asks the guest. `detail` gets the step, or the reason.
-static int ask_provisioning(struct wait *wait, enum provisioning *state, char **detail,
+static int ask_provisioning(struct waiting *wait, enum provisioning *state, char **detail,
                             struct error *err)
 {
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
@@ -121,7 +121,7 @@ static int ask_provisioning(struct wait *wait, enum provisioning *state, char **
     return 0;
 }
 
-static int wait_for_provisioning(struct wait *wait, struct error *err)
+static int wait_for_provisioning(struct waiting *wait, struct error *err)
 {
     enum provisioning state = PROVISIONING_GOING;
     cleanup_free char *detail = NULL, *shown = NULL;
@@ -152,7 +152,7 @@ static int wait_for_provisioning(struct wait *wait, struct error *err)
 
 // sshd refused the channel to a socket. Waits if the socket is not there yet; applies the
 // SELinux rules if it is.
-static int after_refusal(struct wait *wait, const char *socket, struct error *err)
+static int after_refusal(struct waiting *wait, const char *socket, struct error *err)
 {
     struct error ignored;
     int status = 1;
@@ -178,7 +178,7 @@ static int after_refusal(struct wait *wait, const char *socket, struct error *er
     return 0;
 }
 
-static int ping_once(struct wait *wait, bool root, const char *socket, struct error *err)
+static int ping_once(struct waiting *wait, bool root, const char *socket, struct error *err)
 {
     if (!wait->session && connect_once(wait, err) < 0)
         return -1;
@@ -196,7 +196,7 @@ static int ping_once(struct wait *wait, bool root, const char *socket, struct er
     return result;
 }
 
-static int wait_for_socket(struct wait *wait, bool root, struct error *err)
+static int wait_for_socket(struct waiting *wait, bool root, struct error *err)
 {
     cleanup_free char *socket = guest_socket(wait->r->m, root);
     while (ping_once(wait, root, socket, err) < 0) {
@@ -214,8 +214,8 @@ static int wait_for_socket(struct wait *wait, bool root, struct error *err)
 
 int readiness_wait(const struct readiness *readiness, struct error *err)
 {
-    CLEANUP(wait_release)
-    struct wait wait = {
+    CLEANUP(waiting_release)
+    struct waiting wait = {
         .r = readiness,
         .deadline_ms = clock_monotonic_ms() + readiness->timeout_ms,
     };
