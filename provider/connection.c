@@ -257,9 +257,10 @@ int connection_remove(const char *file, const char *machine, struct error *err)
 int connection_set_default(const char *file, const char *name, struct error *err)
 {
     CLEANUP(edit_release) struct edit edit = {.lock = LOCK_INIT};
-    if (file_exists(file) && edit_begin(&edit, file, err) < 0)
+    bool exists = file_exists(file);
+    if (exists && edit_begin(&edit, file, err) < 0)
         return -1;
-    if (!json_object_get(edit.document.connections, name))
+    if (!exists || !json_object_get(edit.document.connections, name))
         return error_set(err, ENOENT, "connection \"%s\" not found", name);
     json_object_set_new(edit.document.connection, "Default", json_string(name));
     return edit_end(&edit, err);
