@@ -110,7 +110,7 @@ if [ "$flavour" = fast ]; then
   # kernel's need for an initramfs generator with a 40 kB initrd. Debian's cloud kernel has ext4,
   # virtio_pci, virtio_console and virtiofs built in; only virtio_blk is missing to mount the root
   # file system. apt stays out (the essential variant), and with it the apt timers.
-  packages+=(tiny-initramfs netplan-generator)
+  packages+=(tiny-initramfs netplan-generator libnss-myhostname)
   # shellcheck disable=SC2016 # mmdebstrap's hook shell expands $1
   tiny_initramfs_conf='mkdir -p "$1/etc/tiny-initramfs" &&
     printf "%s\n" MICROCODE=no AUTO_MODULES=no INCLUDE_MODULES=virtio_blk \
@@ -152,6 +152,7 @@ chroot "$root" dpkg-query -W -f '${Package} ${Version}\n' > "$new/packages.txt"
 
 ### configuration of both flavours ############################################
 root_uuid=$(cat /proc/sys/kernel/random/uuid)
+esp_id=$(printf '%08X' $((SRANDOM)))
 
 configure_both() {
   # One identity per instance: machine id and host keys are made at first boot. An empty
@@ -170,8 +171,12 @@ configure_both() {
 
 ### configuration: stock ######################################################
 configure_stock() {
-  printf '%s\n' "UUID=$root_uuid / ext4 rw,discard,errors=remount-ro,x-systemd.growfs 0 1" |
-    put /etc/fstab
+  printf '%s\n' "UUID=$root_uuid / ext4 rw,discard,errors=remount-ro,x-systemd.growfs 0 1" \
+    "UUID=${esp_id::4}-${esp_id:4} /boot/efi vfat defaults 0 0" | put /etc/fstab
+  mkdir -p "$root/boot/efi"
+  # The console on a serial port is for the log. A login there would be tried over and over,
+  # every ten seconds, when the machine has no such port.
+  ln -sfn /dev/null "$root/etc/systemd/system/serial-getty@$serial.service"
   sed -i 's/^# *\(en_US.UTF-8\|C.UTF-8\)/\1/' "$root/etc/locale.gen"
   chroot "$root" locale-gen >/dev/null
   echo 'LANG=C.UTF-8' | put /etc/default/locale
@@ -419,7 +424,7 @@ truncate -s "${size_mib}M" "$raw"
 sgdisk --set-alignment=2048 \
   --new=1:1M:+${esp_mib}M --typecode=1:EF00 --change-name=1:esp \
   --new=2:${root_start_mib}M:+${root_mib}M --typecode=2:$root_type --change-name=2:root "$raw" >/dev/null
-mformat -i "$raw@@1M" -T $((esp_mib * 2048)) -h 64 -s 32 -v ESP ::
+mformat -i "$raw@@1M" -T $((esp_mib * 2048)) -h 64 -s 32 -v ESP -N "$esp_id" ::
 mcopy -i "$raw@@1M" -s "$esp/EFI" "$esp/loader" "$esp/vmlinuz" "$esp/initrd" ::
 mke2fs_options=(-q -F -t ext4 -L root -U "$root_uuid")
 [ "$flavour" = stock ] || mke2fs_options+=(-m 0 -J size=16)

@@ -53,7 +53,7 @@ print("#cloud-config\n" + json.dumps({
     "bootcmd": [
         ["systemctl", "--no-reload", "enable", "podman.socket"],
         ["systemctl", "--global", "enable", "podman.socket"]],
-    "runcmd": [["systemctl", "start", "podman.socket"], ["touch", "/run/try-image"]]}, indent=1))
+    "runcmd": [["systemctl", "start", "podman.socket"], ["touch", "/var/lib/try-image"]]}, indent=1))
 E
 }
 
@@ -125,7 +125,7 @@ mark "podman info as core"
 [ -z "${SEED:-}" ] || exit 0
 
 check root 'cloud-init status' 'status: done'
-check root 'cat /etc/try-image; ls /run/try-image' $'written\n/run/try-image'
+check root 'cat /etc/try-image; ls /var/lib/try-image' $'written\n/var/lib/try-image'
 check root 'hostname; date +%Z' $'try\nCE*T'
 check root "networkctl status \$(ls /sys/class/net | grep -v lo | head -1)" \
   "*/10-netplan-net0.network*State:*routable*$mac*10.0.2.15*192.0.2.53*"
