@@ -31,7 +31,6 @@ static const char running[] = "gui/501/io.github.podman-machine-vmnet.default = 
                               "\tdomain = gui/501 [100022]\n"
                               "\tminimum runtime = 10\n"
                               "\texit timeout = 180\n"
-                              "\truns = 1\n"
                               "\tpid = 4711\n"
                               "\timmediate reason = non-ipc demand\n"
                               "\tlast exit code = (never exited)\n"
