@@ -172,8 +172,9 @@ RestartSec=2
 
 [Install]
 WantedBy=multi-user.target"
-  # It also drops the links that the stock unit's own [Install] made, and reloads.
-  must systemctl reenable qemu-guest-agent.service
+  must systemctl daemon-reload
+  # It also drops the links that the stock unit's own [Install] made.
+  must systemctl --no-reload reenable qemu-guest-agent.service
   must systemctl restart qemu-guest-agent.service
 }
 
