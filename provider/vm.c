@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -32,6 +33,7 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
     // A copy without close-on-exec: the VM inherits the lock.
     int null_fd = open("/dev/null", O_RDONLY);
     int kept = fcntl(lock_fd, F_DUPFD, first_free_fd);
+    umask(077); // its control socket and logs are ours alone
     if (setpgid(0, 0) == 0 && kept >= 0 && null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
         dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0) {
         if (null_fd > STDERR_FILENO)
