@@ -29,9 +29,9 @@ static void statuses_and_texts(void **state)
     program_gives(state, "nosuchverb", 125, "",
                   "Error: unrecognized command `" PATH " nosuchverb`\nTry '" PATH
                   " --help' for more information\n");
-    program_gives(state, "lsit", 125, "",
+    program_gives(state, "lisst", 125, "",
                   "Error: unrecognized command `" PATH
-                  " lsit`\n\nDid you mean this?\n\tlist\n\nTry '" PATH
+                  " lisst`\n\nDid you mean this?\n\tlist\n\nTry '" PATH
                   " --help' for more information\n");
     program_gives(state, "insp", 125, "",
                   "Error: unrecognized command `" PATH
