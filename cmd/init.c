@@ -236,9 +236,6 @@ static int create(const char *name, const struct values *values, const struct pr
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
-    if (tools.notice && !values->quiet.value)
-        log_warn("%s", tools.notice);
-
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
