@@ -70,6 +70,25 @@ static void many_tables_are_converted_by_many_workers(void **state)
     assert_true(allocated < disk_size);
 }
 
+static void jobs_smaller_than_a_table_meet_at_their_ends(void **state)
+{
+    struct error err;
+    uint64_t size, disk_size = (40 << 20) + 512;
+    CLEANUP(builder_release) struct qcow2_builder b;
+    cleanup_free unsigned char *wanted = xcalloc(1, (size_t)disk_size + (1 << 16));
+    builder_begin(&b, 3, 16, disk_size, false);
+    memset(wanted, 'x', (size_t)disk_size);
+    for (unsigned i = 0; (uint64_t)i << 16 < disk_size; i++) {
+        wanted[i << 16] = (unsigned char)i;
+        builder_packed(&b, i, wanted + ((size_t)i << 16));
+    }
+    assert_ok(convert_built(state, &b, NULL, &size, &err), err);
+    assert_int_equal(size, disk_size);
+    cleanup_free char *target = temp_path(state, "out.raw");
+    cleanup_free char *back = get_text(target);
+    assert_memory_equal(back, wanted, (size_t)disk_size);
+}
+
 static void zeros_that_are_stored_become_holes(void **state)
 {
     struct error err;
@@ -200,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_tables_are_converted_by_many_workers),
+        cmocka_unit_test(jobs_smaller_than_a_table_meet_at_their_ends),
         cmocka_unit_test(zeros_that_are_stored_become_holes),
         cmocka_unit_test(a_damaged_cluster_stops_all),
         cmocka_unit_test(a_truncated_image_is_refused_before_a_byte_is_written),

@@ -257,6 +257,12 @@ static void what_cannot_boot_is_refused_at_once(void **state)
         assert_null(f->raw);
     }
 
+    put_file(path, f->image.file.text, f->image.file.length - 1000);
+    CLEANUP(image_ref_release) struct image_ref truncated = {.source = NULL};
+    assert_ok(image_resolve(&truncated, path, NULL, "x86_64", &err), err);
+    assert_fails(fetch(f, &truncated, &err), err, EBADMSG, "truncated");
+    assert_false(file_exists(f->cache)); // nothing was begun
+
     // On a server it is the digest that people gave, and still not an image.
     cleanup_free char *iso = xcalloc(1, 1 << 20);
     memcpy(iso + 0x8001, "CD001", 5);
