@@ -110,6 +110,37 @@ static void answers_of_the_server_are_told(void **state)
     }
 }
 
+static void a_redirector_gets_a_second_chance(void **state)
+{
+    struct download_fixture *f = *state;
+    struct error err;
+    free(f->url);
+    f->url = http_server_url(&f->server, "/redirect");
+    const struct download download = {
+        .url = f->url, .sha256 = f->sha256, .path = f->path, .label = "image", .attempts = 3};
+    f->server.status = 404; // a mirror that does not have it yet
+    assert_fails(download_fetch(&download, &f->watch, &err), err, ENOENT, "404 Not Found");
+    assert_int_equal(f->server.file_requests, 3);
+}
+
+static void a_cut_is_noticed_by_the_known_size(void **state)
+{
+    struct download_fixture *f = *state;
+    struct error err;
+    const struct download download = {.url = f->url,
+                                      .sha256 = f->sha256,
+                                      .path = f->path,
+                                      .label = "image",
+                                      .size = DOWNLOAD_LENGTH};
+    f->server.no_length = true;
+    f->server.cuts = 1;
+    f->server.cut_after = DOWNLOAD_PART;
+    assert_ok(download_fetch(&download, &f->watch, &err), err);
+    download_assert_whole(f);
+    assert_int_equal(f->server.requests, 2);
+    assert_string_equal(f->server.range, "bytes=1000000-");
+}
+
 static void an_error_does_not_cost_the_part(void **state)
 {
     struct download_fixture *f = *state;
@@ -299,6 +330,8 @@ int main(void)
         DOWNLOAD_TEST(a_cut_connection_is_taken_up_again),
         DOWNLOAD_TEST(a_wrong_digest_leaves_nothing),
         DOWNLOAD_TEST(answers_of_the_server_are_told),
+        DOWNLOAD_TEST(a_redirector_gets_a_second_chance),
+        DOWNLOAD_TEST(a_cut_is_noticed_by_the_known_size),
         DOWNLOAD_TEST(an_error_does_not_cost_the_part),
         DOWNLOAD_TEST(lengths_that_are_not_kept_are_errors),
         DOWNLOAD_TEST(nobody_listening_and_no_such_host),
