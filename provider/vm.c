@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -86,6 +87,7 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
     close(steal_fd(&failure_write));
     int reason;
     if (read(failure_read, &reason, sizeof(reason)) == (ssize_t)sizeof(reason)) {
+        waitpid(child, NULL, 0); // until then it holds the lock
         errno = reason;
         return error_errno(err, "cannot run '%s'", argv.items[0]);
     }

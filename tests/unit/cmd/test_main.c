@@ -29,13 +29,13 @@ static void statuses_and_texts(void **state)
     program_gives(state, "nosuchverb", 125, "",
                   "Error: unrecognized command `" PATH " nosuchverb`\nTry '" PATH
                   " --help' for more information\n");
-    program_gives(state, "lsit", 125, "",
+    program_gives(state, "lisst", 125, "",
                   "Error: unrecognized command `" PATH
-                  " lsit`\n\nDid you mean this?\n\tlist\n\nTry '" PATH
+                  " lisst`\n\nDid you mean this?\n\tlist\n\nTry '" PATH
                   " --help' for more information\n");
-    program_gives(state, "insp", 125, "",
+    program_gives(state, "inspe", 125, "",
                   "Error: unrecognized command `" PATH
-                  " insp`\n\nDid you mean this?\n\tinspect\n\nTry '" PATH
+                  " inspe`\n\nDid you mean this?\n\tinspect\n\nTry '" PATH
                   " --help' for more information\n");
     program_gives(state, "machine machine", 125, "",
                   "Error: unrecognized command `" PATH " machine`\nTry '" PATH
