@@ -333,6 +333,7 @@ static void mends_an_installation_that_was_cut(void **state)
     assert_int_equal(run(&seed, NULL), 0);
     assert_provisioned();
     assert_int_equal(calls("dnf -y reinstall crun podman\n"), 1);
+    assert_int_equal(calls("dnf -y install podman shadow-utils avahi nss-mdns\n"), 1);
 
     drop_guest(state);
     make_guest(state);
@@ -351,7 +352,7 @@ static void mends_an_installation_that_was_cut(void **state)
     put("var/lib/podman-machine-vmnet/installing", "");
     put("offline", "");
     assert_int_equal(run(&seed, NULL), -1);
-    assert_state("failed packages\ncannot install what an interrupted installation had begun:\n");
+    assert_state("failed packages\ncannot finish an installation that was cut off:\n");
     assert_true(present("var/lib/podman-machine-vmnet/installing"));
 }
 
