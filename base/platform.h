@@ -37,6 +37,9 @@ int platform_sync(int fd);
 // Linux, with podman's fallbacks (contract B.1). The caller frees.
 char *platform_runtime_dir(void);
 
+// A name for this boot of the host, another one after each boot. The caller frees; NULL: not known.
+char *platform_boot_id(void);
+
 // The absolute path of the running executable. The caller frees; NULL: not known.
 char *platform_executable(void);
 

@@ -99,6 +99,13 @@ char *platform_runtime_dir(void)
     return xstrndup(dir, length);
 }
 
+char *platform_boot_id(void)
+{
+    char id[64] = "";
+    size_t size = sizeof(id) - 1;
+    return sysctlbyname("kern.bootsessionuuid", id, &size, NULL, 0) == 0 ? xstrdup(id) : NULL;
+}
+
 char *platform_executable(void)
 {
     char path[PATH_MAX];

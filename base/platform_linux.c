@@ -85,6 +85,16 @@ char *platform_runtime_dir(void)
     return xasprintf("%s/storage-run-%u", tmp && *tmp ? tmp : "/tmp", (unsigned)getuid());
 }
 
+char *platform_boot_id(void)
+{
+    struct error err;
+    CLEANUP(strbuf_release) struct strbuf id = STRBUF_INIT;
+    if (file_read(&id, "/proc/sys/kernel/random/boot_id", 128, &err) < 0)
+        return NULL;
+    strbuf_truncate(&id, strcspn(id.text, "\n"));
+    return strbuf_steal(&id);
+}
+
 char *platform_executable(void)
 {
     char path[PATH_MAX];

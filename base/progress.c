@@ -84,3 +84,10 @@ void progress_end(struct progress *progress, uint64_t done)
     else if (elapsed >= worth_telling_ms)
         fprintf(stderr, "%s: done, %s in %.1f s\n", progress->label, size, (double)elapsed / 1000);
 }
+
+void progress_abandon(struct progress *progress)
+{
+    if (!progress->quiet && progress->terminal && progress->started)
+        fputc('\n', stderr);
+    progress->started = false;
+}

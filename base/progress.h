@@ -22,6 +22,7 @@ void progress_begin(struct progress *progress, const char *label, bool quiet);
 // `done` and `total` in bytes; total 0: unknown. Cheap enough to call for every cluster.
 void progress_update(struct progress *progress, uint64_t done, uint64_t total);
 void progress_end(struct progress *progress, uint64_t done);
+void progress_abandon(struct progress *progress); // after an error: only leaves the drawn line
 
 // "1.5 GiB", for people. At most 16 characters, `text` must have room for that and a NUL.
 void progress_size(char text[17], uint64_t bytes);

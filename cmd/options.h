@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/strbuf.h"
 #include "base/strvec.h"
 
 struct command;
@@ -42,13 +43,17 @@ struct option_spec {
     const char *deprecated; // podman's text after "Flag --x has been deprecated, ", or NULL
 };
 
-// Fills `values` (already holding the defaults) and `operands` (borrowed strings pushed as
-// copies). `--help`/`-h` prints help on stdout and exits 0. EINVAL with podman's texts and its
-// second line "See '… --help'" (contract 0.1); wrong operand counts have no such line.
+// Fills `values` (already holding the defaults) and `operands` (copies). EINVAL with podman's
+// texts and its second line "See '… --help'" (contract 0.1); wrong operand counts have no such
+// line. `--help`/`-h` prints help on stdout and gives -1 with COMMAND_DONE. `--log-level` is
+// taken everywhere and acted on here; a level that does not exist is COMMAND_PLAIN.
 int options_parse(const struct command *command, int argc, char **argv, void *values,
                   struct strvec *operands, struct error *err);
 
-// The help text of a verb, on stdout.
+// The help text of a verb, on stdout. `defaults` is a values struct as the verb starts with.
 void options_help(const struct command *command, const void *defaults);
+
+// The "Options:" part of it, appended; nothing when all rows are hidden.
+void options_describe(struct strbuf *out, const struct option_spec *specs, const void *defaults);
 
 #endif

@@ -13,7 +13,7 @@ struct catalog_entry {
     const char *name; // "fedora-44"
     const char *arch; // "aarch64" or "x86_64"
     const char *url;
-    const char *sha256; // 64 lower-case hex digits
+    const char *sha256; // 64 lower-case hex digits; NULL: not pinned, the user must give it
     uint64_t size;      // of the download in bytes; 0: not known
 };
 

@@ -4,4 +4,8 @@
 #ifndef IMAGE_DISK_H
 #define IMAGE_DISK_H
 
+#include "image/image.h"
+
+// disk.c implements image_install(); image/image.h is its contract.
+
 #endif

@@ -11,15 +11,18 @@
 
 // Where a disk image comes from, and how its content is known to be right.
 struct image_ref {
-    char *source; // URL (http, https, file) or an absolute path of a file; owned
-    char *sha256; // 64 lower-case hex digits of the file as it is fetched, or NULL; owned
-    char *label;  // what people are shown: the catalog name or the last part of the source; owned
+    char *source;  // URL (http, https, file) or an absolute path of a file; owned
+    char *sha256;  // 64 lower-case hex digits of the file as it is fetched, or NULL; owned
+    char *label;   // what people are shown: the catalog name or the last part of the source; owned
+    uint64_t size; // in bytes of the file as it is fetched; 0: not known
 };
 
 // Resolves what a user gave as --image: NULL or "" (the default), a catalog name, a URL, a
-// path (taken relative to the working folder). `sha256` is the user's own digest or NULL.
+// path (taken relative to the working folder). `sha256` is the user's own digest or NULL. A
+// catalog name goes before a file of that name; "./NAME" is the file.
 // Refuses, before anything is fetched and with what to do: an unknown name, a missing file,
 // a URL with no digest known for it, a digest that is not 64 hex digits, docker:// references.
+// ENOENT: no such name or file; EINVAL: the rest.
 int image_resolve(struct image_ref *ref, const char *image, const char *sha256, const char *arch,
                   struct error *err);
 void image_ref_release(struct image_ref *ref);
@@ -27,6 +30,9 @@ void image_ref_release(struct image_ref *ref);
 struct image_options {
     const char *cache; // folder of verified raw images; made if missing (0700)
     bool quiet;        // no progress
+    // Asked often; true ends the fetch with EINTR, and what was downloaded is kept for the
+    // next time. May be NULL. It is called from the calling thread.
+    bool (*interrupted)(void);
 };
 
 // Makes sure that a verified raw image of `ref` is in the cache and gives its path, its
@@ -35,7 +41,8 @@ struct image_options {
 // a flock in the cache is held meanwhile. The caller frees `raw` and `digest`.
 //
 // EBADMSG: not an image we can boot, or the digest is wrong, with what was found instead;
-// ENOSPC; ECONNREFUSED, ETIMEDOUT, EIO: the download, with the server's words; EINTR.
+// ENOSPC; ENOENT, EACCES, ECONNREFUSED, ETIMEDOUT, EIO: the download or the file, with the
+// server's words; EINTR.
 int image_fetch(const struct image_ref *ref, const struct image_options *options, char **raw,
                 char **digest, uint64_t *virtual_size, struct error *err);
 

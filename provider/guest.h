@@ -16,6 +16,9 @@
 // with `selinux` it (re)installs the SELinux rules.
 #define GUEST_PROVISION_PROGRAM "/usr/local/sbin/podman-machine-vmnet-provision"
 
+// The unit that runs it at every boot until it has succeeded; it is `failed` when a run failed.
+#define GUEST_PROVISION_UNIT "podman-machine-vmnet-provision.service"
+
 // podman's API sockets in the guest. The second takes the user's id.
 #define GUEST_ROOT_SOCKET "/run/podman/podman.sock"
 #define GUEST_USER_SOCKET_FORMAT "/run/user/%u/podman/podman.sock"

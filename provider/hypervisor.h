@@ -5,6 +5,7 @@
 #define PROVIDER_HYPERVISOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/strvec.h"
@@ -25,11 +26,12 @@ struct tools {
     char *network;       // absolute path of vmnet-run; NULL: no wrapper
     char *firmware;      // qemu: UEFI code image
     char *firmware_vars; // qemu: template of the variable store; NULL: `firmware` is a -bios image
-    const char *accelerator; // qemu: "kvm", "hvf", "tcg", "tcg,thread=single"
+    const char *accelerator; // qemu: "kvm", "hvf", "tcg", "tcg,thread=single"; static text
     char *notice;            // one line worth telling the user (a fallback), or NULL
-    const char *arch;        // "aarch64" or "x86_64"
+    const char *arch;        // "aarch64" or "x86_64"; static text
     char *folder;            // where the command line finds the machine's files: its folder, or a
                              // clean symbolic link to it where a path has ',' or '='
+    char *control;           // where the hypervisor makes its control socket
 };
 
 #define TOOLS_INIT \
@@ -39,10 +41,14 @@ struct tools {
 void tools_release(struct tools *tools);
 
 struct hypervisor {
-    const char *name; // "krunkit"
+    const char *name;          // "krunkit"
+    bool offload;              // its card can do TSO and checksum offload
+    uint64_t cpu_limit;        // the most that its option parser takes; 0: no limit of its own
+    uint64_t memory_limit_mib; // likewise
 
     // Finds the program and what else it needs, and checks that it can work here. ENOENT
-    // lists the places searched and says what to install.
+    // lists the places searched and says what to install. `tools` comes with arch, folder and
+    // control filled in; folder may be replaced by a link to it.
     int (*probe)(struct tools *tools, const struct machine *m, struct error *err);
 
     // Appends the hypervisor's words. Pure.

@@ -6,13 +6,16 @@
 
 #include "base/error.h"
 
-// ~/.ssh/known_hosts is the user's: one line for each host and port that we register, marked
-// with a comment so that only our own lines are ever taken away. Edited atomically under a lock;
-// the file's mode and every other line are kept; it is made 0600 (and ~/.ssh 0700) if missing.
+// ~/.ssh/known_hosts is the user's: one line for each machine, marked with a comment so that only
+// our own lines are ever taken away. Edited atomically under a lock (on the folder: nothing is
+// left in it); the file's mode and every other line are kept, and nothing is written when nothing
+// changes; it is made 0600 (and ~/.ssh 0700) if missing.
 
-// Adds `[host]:port KEY podman-machine-vmnet:MACHINE`, replacing this machine's older lines for
-// other addresses and any line, whoever wrote it, for the same host and port, which would
-// make clients fail with "key mismatch". Hashed lines are matched too (by ssh-keygen -F / -R).
+// Adds `[host]:port KEY podman-machine-vmnet:MACHINE` (`host KEY ...` for port 22), replacing this
+// machine's older lines for other addresses, and takes the same host and port out of any other
+// line, hashed or not and whoever wrote it, which would make clients fail with "key mismatch".
+// Lines with patterns and @markers are the user's policy and stay; ours goes before the first
+// pattern, since Go's clients take the first match. EINVAL: `key` is not a public key.
 int known_hosts_set(const char *file, const char *machine, const char *host, unsigned port,
                     const char *key, struct error *err);
 

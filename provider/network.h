@@ -11,7 +11,8 @@ struct network {
     int (*probe)(struct tools *tools, const struct machine *m, struct error *err);
 
     // Appends the wrapper's words (vmnet-run … --), if there is a wrapper, and says where the
-    // card plugs in. Pure.
+    // card plugs in. `port->offload` comes in as what the record asks for and the hypervisor can
+    // do; a network that cannot clears it. Pure.
     int (*append)(const struct machine *m, const struct tools *tools, struct strvec *argv,
                   struct network_port *port, struct error *err);
 

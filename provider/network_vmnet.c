@@ -1,4 +1,101 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
+// macOS's vmnet through vmnet-helper (0.11.0 and later, the first with vmnet-run): the guest's
+// card is a datagram socket whose other end is the helper, and macOS's bootpd gives it an address.
+
 #include "provider/network.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/platform.h"
+#include "base/process.h"
+#include "provider/lease.h"
+#include "provider/machine.h"
+#include "provider/tool.h"
+
+// run.c: 3 is the helper's end, 4 the command's, and both were closed before.
+static const int command_fd = 4;
+static const unsigned first_without_root = 26; // macOS: run.c, requires_root()
+static const unsigned ssh_port = 22;
+static const char default_leases[] = "/var/db/dhcpd_leases";
+
+// Before macOS 26 the helper must be root, and vmnet-run calls sudo with these words (run.c,
+// build_helper_argv). Nobody can type a password for a VM that starts by itself.
+static int check_sudo(const char *helper, struct error *err)
+{
+    unsigned major, minor;
+    platform_os_version(&major, &minor);
+    if (major == 0 || major >= first_without_root)
+        return 0;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    strvec_push(&argv, "sudo");
+    strvec_push(&argv, "--non-interactive");
+    strvec_push(&argv, "--close-from=4");
+    strvec_push(&argv, helper);
+    strvec_push(&argv, "--version");
+    if (process_run(&argv, NULL, err) == 0)
+        return 0;
+    error_prefix(err, "vmnet-helper needs root on macOS %u and cannot get it", major);
+    return error_append(err, ": install it with vmnet-helper's own install script, which adds a "
+                             "rule to /etc/sudoers.d");
+}
+
+static int vmnet_probe(struct tools *tools, const struct machine *m, struct error *err)
+{
+    (void)m;
+    static const char *const names[] = {"vmnet-run", NULL};
+    static const char install[] = "install vmnet-helper 0.11 or later: `brew tap "
+                                  "nirs/vmnet-helper && brew install vmnet-helper` on macOS 26 or "
+                                  "later, its own install script before";
+    if (tool_find(&tools->network, names, install, err) < 0)
+        return -1;
+
+    // vmnet-run looks for the helper beside the path that it was called by, links not followed.
+    cleanup_free char *copy = xstrdup(tools->network);
+    cleanup_free char *helper = xasprintf("%s/vmnet-helper", dirname(copy));
+    if (access(helper, X_OK) < 0)
+        return error_errno(err, "cannot use '%s', which has no vmnet-helper beside it",
+                           tools->network);
+    return check_sudo(helper, err);
+}
+
+static int vmnet_append(const struct machine *m, const struct tools *tools, struct strvec *argv,
+                        struct network_port *port, struct error *err)
+{
+    (void)m;
+    if (!tools->network || tools->network[0] != '/')
+        return error_set(err, EINVAL, "vmnet-run must be called by its absolute path");
+    strvec_push(argv, tools->network);
+    if (port->offload) {
+        strvec_push(argv, "--enable-tso");
+        strvec_push(argv, "--enable-checksum-offload");
+    }
+    strvec_push(argv, "--");
+    port->fd = command_fd;
+    return 0;
+}
+
+static int vmnet_address(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    const char *file = getenv("PODMAN_MACHINE_VMNET_LEASES");
+    if (!file || !*file)
+        file = default_leases;
+    if (lease_find(host, file, m->mac, m->name, clock_wall_ns() / 1000000000, err) < 0)
+        return -1;
+    *port = ssh_port;
+    return 0;
+}
+
+const struct network network_vmnet = {
+    .name = "vmnet",
+    .probe = vmnet_probe,
+    .append = vmnet_append,
+    .address = vmnet_address,
+};

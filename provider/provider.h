@@ -6,7 +6,8 @@
 
 #include "provider/network.h"
 
-// A row: hypervisor x network x supervisor.
+// A row: hypervisor x network. Who keeps the monitor alive (launchd or a plain process) is the
+// host's business, not the row's.
 struct provider {
     const char *name;
     const struct hypervisor *hypervisor;
@@ -24,11 +25,15 @@ const struct provider *provider_at(unsigned index);
 // Whether the row can run on this system at all (platform_providers).
 bool provider_is_native(const struct provider *provider);
 
-// Everything that start needs to know before it runs something, found on this host.
+// Everything that start needs to know before it runs something, found on this host. It also
+// makes what the command line relies on: the runtime folder, the link for a path that cannot be
+// said, a variable store. A control socket that nobody answers is removed; one that is answered is
+// EBUSY. EINVAL: the machine's size is more than the hypervisor takes.
 int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
                    struct error *err);
 
-// The full command line: the network's words, then the hypervisor's. Pure.
+// The full command line: the network's words, then the hypervisor's. Pure. EINVAL when the
+// machine's size is more than the hypervisor takes.
 int provider_command(const struct provider *provider, const struct machine *m,
                      const struct tools *tools, struct strvec *argv, struct error *err);
 

@@ -45,8 +45,10 @@ int machine_ask(struct machine_now *now, const char *name, struct error *err)
         int64_t pid = lock_read_pid(monitor);
         if (status_read(&answer.status, name, err) == 0 && answer.status.monitor_pid == pid)
             answer.state = state_of_phase(answer.status.phase);
-        else
+        else {
+            status_release(&answer.status);
             answer.state = MACHINE_STARTING;
+        }
     } else if (lock_is_held(vm)) {
         answer.state = MACHINE_RUNNING;
     }

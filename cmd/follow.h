@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef CMD_FOLLOW_H
+#define CMD_FOLLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "provider/machine.h"
+#include "provider/supervisor.h"
+
+// Follows status.json from the moment that the supervisor was told to start the monitor, with
+// a line of progress on stderr, until the machine is ready (0) or has failed and is down again.
+// `monitor` is the monitor's pid if it is our child, else 0. ctrl-C stops the machine: EINTR.
+int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
+                 int64_t begun_ns, bool quiet, struct error *err);
+
+// Waits until neither monitor nor VM is left. ETIMEDOUT with what is.
+int follow_stop(const char *name, int64_t timeout_ms, struct error *err);
+
+// Waits until podman's API socket on the host takes a connection. 0, or -1 after the time.
+int follow_api_socket(const char *name, int64_t timeout_ms);
+
+#endif

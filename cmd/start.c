@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+// start: has the supervisor run the machine's monitor, and follows what that publishes until
+// the machine is ready or has failed. The work is the monitor's; ctrl-C here stops it again.
+
+#include "cmd/start.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/platform.h"
+#include "cmd/command.h"
+#include "cmd/follow.h"
+#include "cmd/interrupt.h"
+#include "cmd/target.h"
+#include "provider/connection.h"
+#include "provider/ladder.h"
+#include "provider/paths.h"
+#include "provider/state.h"
+#include "provider/supervisor.h"
+
+const uint64_t start_default_timeout_s = 1800;
+
+static const int64_t api_socket_ms = 20000;
+
+// Refuses a machine that runs; one that is on its way down is waited for.
+static int wait_until_startable(const char *name, struct error *err)
+{
+    int64_t deadline = clock_monotonic_ms() + ladder_longest_ms;
+    for (;;) {
+        CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
+        if (machine_ask(&now, name, err) < 0)
+            return -1;
+        if (!now.supervised)
+            return 0; // stopped, or a VM whose monitor was killed: the new one takes it over
+        bool going = now.status.phase == PHASE_STOPPING || now.status.phase == PHASE_FAILED;
+        if (!going || clock_monotonic_ms() >= deadline)
+            return error_set(err, EBUSY, "unable to start \"%s\": already running", name);
+        if (interrupted())
+            return interrupt_error(err);
+        clock_sleep_ms(200);
+    }
+}
+
+static int preflight(const struct machine *m, bool quiet, struct error *err)
+{
+    const struct provider *provider;
+    CLEANUP(tools_release) struct tools tools = TOOLS_INIT;
+    static const enum machine_file needed[] = {MACHINE_DISK, MACHINE_SEED};
+    for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+        cleanup_free char *path = machine_path(m->name, needed[i]);
+        if (!file_exists(path))
+            return error_set(err, ENOENT,
+                             "machine \"%s\" has lost its file '%s': remove it with `%s rm %s` "
+                             "and init it again",
+                             m->name, path, command_program, m->name);
+    }
+    if (target_provider(&provider, m, err) < 0 || provider_probe(provider, m, &tools, err) < 0)
+        return -1;
+    if (tools.notice && !quiet)
+        log_warn("%s", tools.notice);
+    return 0;
+}
+
+// podman asks only a person, and only if the answer would change something.
+static int decide_connection(const struct machine *m, const struct start_options *options,
+                             bool *change, struct error *err)
+{
+    cleanup_free char *file = paths_connections();
+    cleanup_free char *wanted = xasprintf("%s%s", m->name, m->rootful ? "-root" : "");
+    cleanup_free char *current = NULL, *uri = NULL;
+    *change = options->update_connection_given && options->update_connection;
+    if (options->update_connection_given || !isatty(STDIN_FILENO))
+        return 0;
+    if (connection_default(file, &current, &uri, err) < 0)
+        return -1;
+    if (current && strcmp(current, wanted) == 0)
+        return 0;
+    if (target_confirm("Warning: The machine being started is not set as your default Podman "
+                       "connection.\nAs such, Podman commands may not work correctly.\n"
+                       "Set the default Podman connection to this machine? [y/N] ",
+                       change, err) < 0)
+        return -1;
+    if (*change)
+        printf("Default system connection will be changed to \"%s\"\n ", wanted);
+    else
+        puts("Default system connection will remain unchanged");
+    return 0;
+}
+
+static int start_under_lock(const char *name, const struct start_options *options,
+                            struct machine *m, struct error *err)
+{
+    CLEANUP(lock_release) struct lock lock = LOCK_INIT;
+    bool change_default = false;
+    pid_t monitor = 0;
+    if (machine_lock(&lock, name, -1, err) < 0 || machine_load(m, name, err) < 0 ||
+        wait_until_startable(name, err) < 0 || preflight(m, options->quiet, err) < 0 ||
+        decide_connection(m, options, &change_default, err) < 0)
+        return -1;
+
+    uint64_t old_port = m->ssh.port;
+    int64_t begun_ns = clock_wall_ns();
+    const struct supervisor *supervisor = supervisor_for(m);
+    if (supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
+        follow_start(m, supervisor, monitor, begun_ns, options->quiet, err) < 0)
+        return -1;
+
+    // The monitor may have had to choose another port.
+    machine_release(m);
+    if (machine_load(m, name, err) < 0)
+        return -1;
+    if (old_port && m->ssh.port != old_port)
+        log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
+    if (!change_default)
+        return 0;
+    cleanup_free char *file = paths_connections();
+    cleanup_free char *wanted = xasprintf("%s%s", m->name, m->rootful ? "-root" : "");
+    return connection_set_default(file, wanted, err);
+}
+
+static void tell_api_socket(const struct machine *m)
+{
+    cleanup_free char *socket = machine_path(m->name, MACHINE_API_SOCKET);
+    if (follow_api_socket(m->name, api_socket_ms) < 0) {
+        log_warn("API socket failed ping test");
+        return;
+    }
+    bool is_darwin = strcmp(platform_name, "darwin") == 0;
+    printf("API forwarding listening on: %s\n", socket);
+    printf("You can %sconnect Docker API clients by setting DOCKER_HOST using the\n"
+           "following command in your terminal session:\n\n"
+           "        export DOCKER_HOST='unix://%s'\n\n",
+           is_darwin ? "still " : "", socket);
+}
+
+int start_machine(const char *name, const struct start_options *options, struct error *err)
+{
+    CLEANUP(machine_release) struct machine m = MACHINE_INIT;
+    if (!machine_exists(name))
+        return error_set(err, ENOENT, "%s: VM does not exist", name);
+    interrupt_watch();
+    if (!options->quiet) {
+        printf("Starting machine \"%s\"\n", name);
+        fflush(stdout);
+    }
+    if (start_under_lock(name, options, &m, err) < 0)
+        return -1;
+    if (!options->quiet && !options->no_info)
+        tell_api_socket(&m);
+    printf("Machine \"%s\" started successfully\n", name);
+    return 0;
+}
+
+struct values {
+    struct option_bool quiet, no_info, update_connection;
+    struct option_uint timeout;
+};
+
+static int run(const struct command *self, int argc, char **argv, struct error *err)
+{
+    struct values values = {.timeout = {.value = start_default_timeout_s}};
+    CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
+    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
+        return -1;
+    const struct start_options options = {
+        .quiet = values.quiet.value,
+        .no_info = values.no_info.value,
+        .update_connection = values.update_connection.value,
+        .update_connection_given = values.update_connection.given,
+        .timeout_s = values.timeout.value,
+    };
+    return start_machine(target_name(&operands), &options, err);
+}
+
+static const struct option_spec options[] = {
+    {.name = "no-info",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, no_info),
+     .help = "Suppress informational tips"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, quiet),
+     .help = "Suppress machine starting status output"},
+    {.name = "timeout",
+     .kind = OPTION_UINT,
+     .offset = offsetof(struct values, timeout),
+     .help = "Seconds to wait until the machine is ready"},
+    {.name = "update-connection",
+     .letter = 'u',
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, update_connection),
+     .help = "Set default system connection for this machine"},
+    {.name = NULL},
+};
+
+const struct command command_start = {
+    .name = "start",
+    .operands = "[options] [MACHINE]",
+    .summary = "Start an existing machine",
+    .details = "Start a managed virtual machine, and wait until its podman answers",
+    .most = 1,
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef CMD_START_H
+#define CMD_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct start_options {
+    bool quiet, no_info;
+    bool update_connection, update_connection_given;
+    uint64_t timeout_s;
+};
+
+// Long enough for a first boot that downloads packages under software emulation; a VM that
+// dies ends the wait at once, and so does ctrl-C.
+extern const uint64_t start_default_timeout_s;
+
+// What `start` does, and `init --now` after init.
+int start_machine(const char *name, const struct start_options *options, struct error *err);
+
+#endif

@@ -1,0 +1,477 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "provider/monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "provider/guest_session.h"
+#include "provider/ladder.h"
+#include "provider/paths.h"
+#include "provider/port.h"
+#include "provider/provider.h"
+#include "provider/readiness.h"
+#include "provider/registration.h"
+#include "provider/status.h"
+#include "provider/supervisor.h"
+#include "provider/vm.h"
+
+// The loop's four children: the VM, and three of our own that do what blocks (waiting for the
+// guest, walking the ladder, forwarding the API socket), so that a signal or the VM's end is
+// seen at once and nothing that hangs can hang the monitor.
+
+static const int64_t tick_ms = 500;
+static const int64_t forward_again_ms = 2000;
+
+struct monitor {
+    struct machine m;
+    const struct provider *provider;
+    struct lock lock;
+    struct status status;
+    int64_t ready_timeout_ms;
+    pid_t vm;     // our child, or 0 when it was taken over
+    pid_t prober; // 0: not running
+    pid_t ladder;
+    pid_t forwarder;
+    int64_t forward_at_ms; // when to (re)start the forwarder
+    int reports;           // the prober's pipe, or -1
+    struct strbuf unread;  // of that pipe
+    bool booted, stopping, hard, vm_gone;
+    int vm_status; // as waitpid gives it
+};
+
+// A handler can reach nothing else: the write end of the pipe that wakes the loop.
+static int wake_fd = -1;
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    unsigned char byte = (unsigned char)number;
+    if (write(wake_fd, &byte, 1) < 0)
+        byte = 0; // a full pipe wakes the loop too
+    errno = saved;
+}
+
+static int catch_signals(int *read_end, struct error *err)
+{
+    static const int numbers[] = {SIGCHLD, SIGINT, SUPERVISOR_SIGNAL_STOP,
+                                  SUPERVISOR_SIGNAL_STOP_HARD};
+    int ends[2];
+    if (pipe(ends) < 0)
+        return error_errno(err, "cannot make a pipe");
+    for (int i = 0; i < 2; i++) {
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    }
+    wake_fd = ends[1];
+    *read_end = ends[0];
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        sigaction(numbers[i], &action, NULL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+static void publish(struct monitor *monitor, enum phase phase, const char *detail)
+{
+    struct error err;
+    char *copy = detail ? xstrdup(detail) : NULL; // it may be the old one
+    free(monitor->status.detail);
+    monitor->status.detail = copy;
+    monitor->status.phase = phase;
+    monitor->status.changed_ns = clock_wall_ns();
+    log_info("%s%s%s", phase_name(phase), detail ? ": " : "", detail ? detail : "");
+    if (status_write(monitor->m.name, &monitor->status, &err) < 0)
+        log_error("%s", err.message);
+}
+
+// A child of ours that runs our own code. What it must not keep: the monitor's lock, or the
+// machine would seem supervised by a child that outlives us.
+static pid_t fork_worker(struct monitor *monitor)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        log_error("cannot fork: %s", strerror(errno));
+    if (pid == 0) {
+        process_reset_signals();
+        lock_release(&monitor->lock);
+    }
+    return pid;
+}
+
+static void end_child(pid_t *pid)
+{
+    if (*pid <= 0)
+        return;
+    kill(*pid, SIGKILL);
+    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *pid = 0;
+}
+
+// --- waiting for the guest --------------------------------------------------------------------
+
+static void send_report(void *context, enum phase phase, const char *host, unsigned port,
+                        const char *detail)
+{
+    int fd = *(int *)context;
+    cleanup_json json_t *report = json_pack("{s:i, s:s*, s:i, s:s*}", "phase", (int)phase, "host",
+                                            host, "port", (int)port, "detail", detail);
+    // What a guest says may not be text.
+    cleanup_free char *text = report ? json_compact(report) : xasprintf("{\"phase\":%d}", phase);
+    cleanup_free char *line = xasprintf("%s\n", text);
+    if (file_write_all(fd, line, strlen(line)) < 0)
+        _exit(1); // the monitor is gone
+}
+
+static void start_prober(struct monitor *monitor)
+{
+    int ends[2];
+    if (pipe(ends) < 0) {
+        log_error("cannot make a pipe: %s", strerror(errno));
+        return;
+    }
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    monitor->prober = fork_worker(monitor);
+    if (monitor->prober == 0) {
+        struct error err;
+        close(ends[0]);
+        const struct readiness readiness = {
+            .m = &monitor->m,
+            .provider = monitor->provider,
+            .timeout_ms = monitor->ready_timeout_ms,
+            .report = send_report,
+            .context = &ends[1],
+        };
+        if (readiness_wait(&readiness, &err) == 0)
+            _exit(0);
+        send_report(&ends[1], PHASE_FAILED, NULL, 0, err.message);
+        _exit(1);
+    }
+    close(ends[1]);
+    monitor->reports = ends[0];
+}
+
+static void start_ladder(struct monitor *monitor)
+{
+    if (monitor->ladder)
+        return;
+    monitor->ladder = fork_worker(monitor);
+    if (monitor->ladder == 0) {
+        struct error err;
+        const struct ladder ladder = {
+            .m = &monitor->m,
+            .provider = monitor->provider,
+            .hard = monitor->hard,
+            .booted = monitor->booted,
+        };
+        if (ladder_run(&ladder, &err) == 0)
+            _exit(0);
+        log_error("%s", err.message);
+        _exit(1);
+    }
+}
+
+static void stop(struct monitor *monitor, bool hard)
+{
+    bool harder = hard && !monitor->hard;
+    monitor->hard |= hard;
+    if (monitor->stopping && !harder)
+        return;
+    monitor->stopping = true;
+    if (monitor->status.phase != PHASE_FAILED)
+        publish(monitor, PHASE_STOPPING, NULL);
+    end_child(&monitor->prober);
+    if (harder)
+        end_child(&monitor->ladder);
+    start_ladder(monitor);
+}
+
+static void apply_report(struct monitor *monitor, const json_t *report)
+{
+    struct error err;
+    enum phase phase = (enum phase)json_integer_value(json_object_get(report, "phase"));
+    const char *host = json_string_value(json_object_get(report, "host"));
+    const char *detail = json_string_value(json_object_get(report, "detail"));
+    if (host) {
+        free(monitor->status.host);
+        monitor->status.host = xstrdup(host);
+        monitor->status.port = (uint64_t)json_integer_value(json_object_get(report, "port"));
+    }
+    if (phase >= PHASE_PROVISIONING && phase != PHASE_FAILED)
+        monitor->booted = true;
+    if (phase == PHASE_READY) {
+        if (registration_set(&monitor->m, monitor->status.host, (unsigned)monitor->status.port,
+                             &err) < 0) {
+            publish(monitor, PHASE_FAILED, err.message);
+            stop(monitor, false);
+            return;
+        }
+        monitor->forward_at_ms = clock_monotonic_ms();
+    }
+    publish(monitor, phase, detail);
+    if (phase == PHASE_FAILED)
+        stop(monitor, false);
+}
+
+static void read_reports(struct monitor *monitor)
+{
+    char chunk[4096];
+    ssize_t n = read(monitor->reports, chunk, sizeof(chunk));
+    if (n <= 0) {
+        close(steal_fd(&monitor->reports));
+        return;
+    }
+    strbuf_add(&monitor->unread, chunk, (size_t)n);
+    char *end;
+    while ((end = strchr(monitor->unread.text, '\n')) && !monitor->stopping) {
+        *end = '\0';
+        cleanup_json json_t *report = json_loads(monitor->unread.text, 0, NULL);
+        size_t used = (size_t)(end - monitor->unread.text) + 1;
+        cleanup_free char *rest = xstrdup(monitor->unread.text + used);
+        strbuf_reset(&monitor->unread);
+        strbuf_adds(&monitor->unread, rest);
+        if (report)
+            apply_report(monitor, report);
+    }
+}
+
+// --- podman's API socket on the host ----------------------------------------------------------
+
+// OpenSSH forwards it; the socket is 0600 and a stale one is replaced.
+static void start_forwarder(struct monitor *monitor)
+{
+    struct error err;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    const struct machine *m = &monitor->m;
+    cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
+    cleanup_free char *remote = guest_socket(m, m->rootful);
+    if (guest_client_argv(&argv, m, monitor->status.host, (unsigned)monitor->status.port,
+                          m->rootful ? "root" : m->ssh.user, &err) < 0) {
+        log_error("cannot forward the API socket: %s", err.message);
+        return;
+    }
+    static const char *const words[] = {
+        "-N", "-T",
+        "-o", "BatchMode=yes",
+        "-o", "ExitOnForwardFailure=yes",
+        "-o", "StreamLocalBindUnlink=yes",
+        "-o", "StreamLocalBindMask=0177",
+        "-o", "ServerAliveInterval=15",
+        "-L", NULL,
+    };
+    strvec_pushv(&argv, words);
+    strvec_pushf(&argv, "%s:%s", local, remote);
+    monitor->forwarder = fork_worker(monitor);
+    if (monitor->forwarder == 0) {
+        process_exec(&argv, &err);
+        log_error("%s", err.message);
+        _exit(127);
+    }
+}
+
+static void keep_forwarding(struct monitor *monitor)
+{
+    if (monitor->forwarder || !monitor->forward_at_ms || monitor->stopping ||
+        clock_monotonic_ms() < monitor->forward_at_ms)
+        return;
+    start_forwarder(monitor);
+    monitor->forward_at_ms = clock_monotonic_ms() + forward_again_ms;
+}
+
+// --- the loop ---------------------------------------------------------------------------------
+
+static void reap(struct monitor *monitor)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == monitor->vm) {
+            monitor->vm_gone = true;
+            monitor->vm_status = status;
+        } else if (pid == monitor->prober) {
+            monitor->prober = 0;
+        } else if (pid == monitor->ladder) {
+            monitor->ladder = 0;
+        } else if (pid == monitor->forwarder) {
+            cleanup_free char *how = process_describe_status(status);
+            log_info("the API socket's ssh ended: %s", how);
+            monitor->forwarder = 0;
+        }
+    }
+}
+
+static void handle_signals(struct monitor *monitor, int fd)
+{
+    unsigned char numbers[64];
+    ssize_t n = read(fd, numbers, sizeof(numbers));
+    for (ssize_t i = 0; i < n; i++) {
+        if (numbers[i] == SUPERVISOR_SIGNAL_STOP || numbers[i] == SIGINT)
+            stop(monitor, false);
+        if (numbers[i] == SUPERVISOR_SIGNAL_STOP_HARD)
+            stop(monitor, true);
+    }
+    reap(monitor);
+}
+
+static void loop(struct monitor *monitor, int signals)
+{
+    cleanup_free char *vm_lock = machine_path(monitor->m.name, MACHINE_VM_LOCK);
+    while (!monitor->vm_gone) {
+        struct pollfd fds[2] = {
+            {.fd = signals, .events = POLLIN},
+            {.fd = monitor->reports, .events = POLLIN},
+        };
+        poll(fds, 2, (int)tick_ms);
+        if (fds[0].revents)
+            handle_signals(monitor, signals);
+        if (monitor->reports >= 0 && fds[1].revents)
+            read_reports(monitor);
+        // One that was taken over is not our child: only its lock tells that it ended.
+        if (!monitor->vm && !lock_is_held(vm_lock))
+            monitor->vm_gone = true;
+        // A prober that died without a word must not leave the machine starting for ever.
+        if (!monitor->prober && monitor->reports < 0 && !monitor->stopping &&
+            monitor->status.phase < PHASE_READY) {
+            publish(monitor, PHASE_FAILED, "the check for readiness ended unexpectedly");
+            stop(monitor, false);
+        }
+        keep_forwarding(monitor);
+    }
+}
+
+// --- beginning and end ------------------------------------------------------------------------
+
+static int load(struct monitor *monitor, const char *name, struct error *err)
+{
+    if (machine_load(&monitor->m, name, err) < 0)
+        return -1;
+    monitor->provider = provider_find(monitor->m.provider);
+    if (!monitor->provider)
+        return error_set(err, EINVAL, "unsupported provider \"%s\"", monitor->m.provider);
+    cleanup_free char *path = machine_path(name, MACHINE_MONITOR_LOCK);
+    if (lock_take(&monitor->lock, path, 0, err) < 0) {
+        if (err->code != EBUSY)
+            return -1;
+        return error_set(err, EBUSY, "unable to start \"%s\": already running", name);
+    }
+    return lock_write_pid(&monitor->lock, getpid(), err);
+}
+
+static int start_vm(struct monitor *monitor, struct error *err)
+{
+    cleanup_free char *vm_lock = machine_path(monitor->m.name, MACHINE_VM_LOCK);
+    if (lock_is_held(vm_lock)) {
+        monitor->status.vm_pid = lock_read_pid(vm_lock);
+        log_info("taking over the VM that runs already (process %ld)",
+                 (long)monitor->status.vm_pid);
+        return 0;
+    }
+    if (monitor->provider->network->needs_port) {
+        uint64_t old = monitor->m.ssh.port;
+        if (port_ensure(&monitor->m, err) < 0)
+            return -1;
+        if (monitor->m.ssh.port != old && machine_save(&monitor->m, err) < 0)
+            return -1;
+    }
+    if (paths_make_runtime(err) < 0 ||
+        vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
+        return -1;
+    monitor->status.vm_pid = monitor->vm;
+    return 0;
+}
+
+static int finish(struct monitor *monitor, struct error *err)
+{
+    struct error ignored;
+    cleanup_free char *log_path = machine_path(monitor->m.name, MACHINE_VM_LOG);
+    cleanup_free char *api = machine_path(monitor->m.name, MACHINE_API_SOCKET);
+    cleanup_free char *control = machine_path(monitor->m.name, MACHINE_CONTROL_SOCKET);
+    end_child(&monitor->prober);
+    end_child(&monitor->ladder);
+    end_child(&monitor->forwarder);
+    unlink(api);
+    unlink(control);
+
+    CLEANUP(last_exit_release)
+    struct last_exit last = {
+        .at_ns = clock_wall_ns(),
+        .wait_status = monitor->vm_status,
+        .expected = monitor->stopping,
+        .log = file_tail(log_path, 20),
+    };
+    if (last_exit_write(monitor->m.name, &last, &ignored) < 0)
+        log_error("%s", ignored.message);
+
+    if (monitor->stopping && monitor->status.phase != PHASE_FAILED) {
+        cleanup_free char *status_path = machine_path(monitor->m.name, MACHINE_STATUS);
+        unlink(status_path);
+        log_info("stopped");
+        return 0;
+    }
+    if (!monitor->stopping) {
+        // A guest that was told to power off from inside is no fault either, once it was ready.
+        bool clean = monitor->status.phase == PHASE_READY && monitor->vm_status == 0;
+        cleanup_free char *how = process_describe_status(monitor->vm_status);
+        error_set(err, ECHILD, "the VM ended %s: %s%s%s",
+                  monitor->status.phase == PHASE_READY ? "while running" : "while starting", how,
+                  last.log[0] ? "\n" : "", last.log);
+        if (clean)
+            return 0;
+        publish(monitor, PHASE_FAILED, err->message);
+        return -1;
+    }
+    return error_set(err, EIO, "%s", monitor->status.detail ? monitor->status.detail : "failed");
+}
+
+static void monitor_release(struct monitor *monitor)
+{
+    status_release(&monitor->status);
+    strbuf_release(&monitor->unread);
+    if (monitor->reports >= 0)
+        close(monitor->reports);
+    machine_release(&monitor->m);
+    lock_release(&monitor->lock); // last: from here on the machine is stopped
+}
+
+int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
+{
+    CLEANUP(monitor_release)
+    struct monitor monitor = {
+        .lock = LOCK_INIT,
+        .ready_timeout_ms = ready_timeout_ms,
+        .reports = -1,
+        .unread = STRBUF_INIT,
+    };
+    cleanup_close int signals = -1;
+
+    if (load(&monitor, name, err) < 0)
+        return -1;
+    monitor.status.monitor_pid = getpid();
+    publish(&monitor, PHASE_STARTING, NULL);
+    if (catch_signals(&signals, err) < 0 || start_vm(&monitor, err) < 0) {
+        publish(&monitor, PHASE_FAILED, err->message);
+        return -1;
+    }
+    publish(&monitor, PHASE_BOOTING, NULL);
+    start_prober(&monitor);
+    loop(&monitor, signals);
+    return finish(&monitor, err);
+}

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_PORT_H
+#define PROVIDER_PORT_H
+
+#include "provider/machine.h"
+
+// Makes sure that m->ssh.port is a port on 127.0.0.1 that can be listened on now: keeps it if
+// it can, else chooses a free one that neither podman nor another of our machines has reserved.
+// The record is not written.
+int port_ensure(struct machine *m, struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "provider/registration.h"
+
+#include "provider/connection.h"
+#include "provider/known_hosts.h"
+#include "provider/paths.h"
+#include "provider/ssh.h"
+
+int registration_set(const struct machine *m, const char *host, unsigned port, struct error *err)
+{
+    cleanup_free char *connections = paths_connections();
+    cleanup_free char *known_hosts = paths_known_hosts();
+    cleanup_free char *host_key_path = machine_path(m->name, MACHINE_HOST_KEY);
+    cleanup_free char *host_key = NULL;
+    const struct connection connection = {
+        .machine = m->name,
+        .host = host,
+        .port = port,
+        .user = m->ssh.user,
+        .uid = (unsigned)m->ssh.uid,
+        .identity = m->ssh.identity,
+        .rootful = m->rootful,
+    };
+    if (ssh_key_public(&host_key, host_key_path, err) < 0 ||
+        known_hosts_set(known_hosts, m->name, host, port, host_key, err) < 0)
+        return -1;
+    return connection_add(connections, &connection, err);
+}
+
+int registration_remove(const char *machine, struct error *err)
+{
+    cleanup_free char *connections = paths_connections();
+    cleanup_free char *known_hosts = paths_known_hosts();
+    if (connection_remove(connections, machine, err) < 0)
+        return -1;
+    return known_hosts_remove(known_hosts, machine, err);
+}

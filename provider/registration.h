@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef PROVIDER_REGISTRATION_H
+#define PROVIDER_REGISTRATION_H
+
+#include "provider/machine.h"
+
+// What makes a machine reachable for podman: its two system connections, and its host key in
+// the user's known_hosts under the address and port that they name. Repeating it is harmless.
+int registration_set(const struct machine *m, const char *host, unsigned port, struct error *err);
+
+// Takes both away; absent is success.
+int registration_remove(const char *machine, struct error *err);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "provider/vm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/process.h"
+
+static const int first_free_fd = 10;
+
+static int write_argv(const struct machine *m, const struct strvec *argv, struct error *err)
+{
+    cleanup_free char *path = machine_path(m->name, MACHINE_VM_ARGV);
+    CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+    cleanup_free char *line = strvec_quote(argv);
+    strbuf_addf(&text, "%s\n", line);
+    log_info("running %s", line);
+    return file_write_atomic(path, text.text, text.length, 0600, err);
+}
+
+// In the child: never returns.
+static void become(const struct strvec *argv, int log_fd, int lock_fd, int failure_fd)
+{
+    // A copy without close-on-exec: the VM inherits the lock.
+    int null_fd = open("/dev/null", O_RDONLY);
+    int kept = fcntl(lock_fd, F_DUPFD, first_free_fd);
+    if (setpgid(0, 0) == 0 && kept >= 0 && null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
+        dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0) {
+        if (null_fd > STDERR_FILENO)
+            close(null_fd);
+        process_reset_signals();
+        execv(argv->items[0], argv->items);
+    }
+    int reason = errno;
+    if (write(failure_fd, &reason, sizeof(reason)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+int vm_start(const struct machine *m, const struct provider *provider, pid_t *pid,
+             struct error *err)
+{
+    CLEANUP(tools_release) struct tools tools = TOOLS_INIT;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    cleanup_free char *lock_path = machine_path(m->name, MACHINE_VM_LOCK);
+    cleanup_free char *log_path = machine_path(m->name, MACHINE_VM_LOG);
+    CLEANUP(lock_release) struct lock lock = LOCK_INIT;
+    int failure[2];
+
+    if (provider_probe(provider, m, &tools, err) < 0 ||
+        provider_command(provider, m, &tools, &argv, err) < 0)
+        return -1;
+    if (lock_take(&lock, lock_path, 0, err) < 0)
+        return err->code == EBUSY
+                   ? error_set(err, EBUSY, "a VM of machine \"%s\" is running", m->name)
+                   : -1;
+    if (write_argv(m, &argv, err) < 0)
+        return -1;
+    cleanup_close int log_fd = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (log_fd < 0)
+        return error_errno(err, "cannot open '%s'", log_path);
+    if (pipe(failure) < 0)
+        return error_errno(err, "cannot make a pipe");
+    cleanup_close int failure_read = failure[0];
+    cleanup_close int failure_write = failure[1];
+    fcntl(failure_read, F_SETFD, FD_CLOEXEC);
+    fcntl(failure_write, F_SETFD, FD_CLOEXEC);
+
+    pid_t child = fork();
+    if (child < 0)
+        return error_errno(err, "cannot start the VM");
+    if (child == 0)
+        become(&argv, log_fd, lock.fd, failure_write);
+
+    setpgid(child, child); // also here: whoever is first
+    close(steal_fd(&failure_write));
+    int reason;
+    if (read(failure_read, &reason, sizeof(reason)) == (ssize_t)sizeof(reason)) {
+        errno = reason;
+        return error_errno(err, "cannot run '%s'", argv.items[0]);
+    }
+    // From here on the VM alone holds its lock: ours is let go when we return.
+    if (lock_write_pid(&lock, child, err) < 0)
+        return -1;
+    *pid = child;
+    return 0;
+}

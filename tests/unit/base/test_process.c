@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/support/support.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/process.h"
+
+static void script(const char *path, const char *text)
+{
+    put_text(path, text);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void captures_and_reports(void **state)
+{
+    struct error err;
+    CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    cleanup_free char *tool = temp_path(state, "tool");
+    script(tool, "#!/bin/sh\nread x && exit 9\necho \"out $1\"\necho words >&2\nexit \"$2\"\n");
+
+    CLEANUP(strvec_release) struct strvec good = STRVEC_INIT;
+    strvec_push(&good, tool);
+    strvec_push(&good, "a b;$c");
+    strvec_push(&good, "0");
+    assert_ok(process_run(&good, &out, &err), err);
+    assert_string_equal(out.text, "out a b;$c\n");
+
+    CLEANUP(strvec_release) struct strvec bad = STRVEC_INIT;
+    strvec_push(&bad, tool);
+    strvec_push(&bad, "x");
+    strvec_push(&bad, "3");
+    assert_fails(process_run(&bad, NULL, &err), err, ECHILD, "exit status 3: words");
+}
+
+static void a_lot_of_output_on_both_pipes(void **state)
+{
+    struct error err;
+    CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    cleanup_free char *tool = temp_path(state, "loud");
+    script(tool, "#!/bin/sh\ni=0\nwhile [ $i -lt 20000 ]; do echo 0123456789; echo error$i >&2; "
+                 "i=$((i+1)); done\nkill -9 $$\n");
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    strvec_push(&argv, tool);
+    assert_fails(process_run(&argv, &out, &err), err, ECHILD, "killed by signal 9");
+    assert_int_equal(out.length, 20000 * 11);
+    assert_non_null(strstr(err.message, "error19999"));
+}
+
+static void a_missing_program(void **state)
+{
+    (void)state;
+    struct error err;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    strvec_push(&argv, "no-such-program-here");
+    assert_fails(process_run(&argv, NULL, &err), err, ENOENT, "no-such-program-here");
+    assert_null(process_find("no-such-program-here", NULL));
+}
+
+static void finds_in_folders_then_path(void **state)
+{
+    cleanup_free char *folder = temp_path(state, "bin");
+    cleanup_free char *tool = temp_path(state, "bin/sh");
+    assert_int_equal(mkdir(folder, 0755), 0);
+    const char *const dirs[] = {folder, NULL};
+    cleanup_free char *from_path = process_find("sh", dirs);
+    assert_string_not_equal(from_path, tool);
+    script(tool, "#!/bin/sh\n");
+    cleanup_free char *from_folder = process_find("sh", dirs);
+    assert_string_equal(from_folder, tool);
+    assert_int_equal(chmod(tool, 0644), 0);
+    cleanup_free char *not_executable = process_find("sh", dirs);
+    assert_string_not_equal(not_executable, tool);
+}
+
+static void describes(void **state)
+{
+    (void)state;
+    cleanup_free char *zero = process_describe_status(0);
+    assert_string_equal(zero, "exit status 0");
+    cleanup_free char *killed = process_describe_status(11);
+    assert_non_null(strstr(killed, "killed by signal 11"));
+    assert_true(process_alive(getpid()));
+    assert_false(process_alive(0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(captures_and_reports),
+        cmocka_unit_test(a_lot_of_output_on_both_pipes),
+        cmocka_unit_test(a_missing_program),
+        cmocka_unit_test(finds_in_folders_then_path),
+        cmocka_unit_test(describes),
+    };
+    return cmocka_run_group_tests_name("process", tests, temp_home_setup, temp_home_teardown);
+}
