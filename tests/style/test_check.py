@@ -103,6 +103,7 @@ class Files(Tree):
     def test_length(self):
         self.put("image/a.c", "\n" * 501)
         self.put("image/b.c", "\n" * 500)
+        self.put("tests/unit/image/c.c", "\n" * 700)
         self.assert_broken("length", "a.c: 501 lines")
         self.assertEqual(len(self.lines("length")), 1)
 
