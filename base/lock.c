@@ -24,6 +24,8 @@ int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct er
 
     int64_t deadline = clock_monotonic_ms() + timeout_ms;
     while (flock(fd, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            return error_set(err, EINTR, "interrupted while waiting for lock '%s'", path);
         if (errno != EWOULDBLOCK)
             return error_errno(err, "cannot take lock '%s'", path);
         if (clock_monotonic_ms() >= deadline)

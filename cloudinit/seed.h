@@ -12,24 +12,32 @@
 // What a guest is told at its first boot, as a NoCloud volume. Borrows everything.
 struct seed {
     const char *instance_id; // fixed for the life of the machine: a new one would re-run it all
-    const char *hostname;
-    const char *user;       // "core"; gets passwordless sudo, lingering, subuids
-    unsigned uid;           // of that user: the host user's, so that shared files keep their owner
-    bool rootful;           // where /run/docker.sock points
-    const char *public_key; // one line of authorized_keys, for root and for the user
-    const char *host_key;   // the guest's OpenSSH private host key (ed25519), PEM text
+    const char *hostname;    // the machine's name will do: see seed_hostname()
+    const char *user;        // "core"; gets passwordless sudo, lingering, subuids. Not root
+    unsigned uid;            // of that user: the host user's, so that shared files keep their owner
+    bool rootful;            // where /run/docker.sock points
+    const char *public_key;  // one line of authorized_keys, for root and for the user
+    const char *host_key;    // the guest's OpenSSH private host key (ed25519), PEM text
     const char *host_key_public;   // its public line
     const char *mac;               // "52:54:00:12:34:56"; the interface that gets DHCP
-    const char *const *dns;        // servers, up to NULL; NULL or empty: those that DHCP gives
-    const char *timezone;          // "Europe/Berlin"; NULL: leave as it is
+    const char *const *dns;        // addresses, up to NULL; asked before those that DHCP gives
+    const char *timezone;          // "Europe/Berlin"; NULL or empty: leave as it is
     bool agent_vsock;              // qemu-guest-agent listens on vsock 1234 (krunkit, vfkit)
     const char *state_file;        // in the guest: where provisioning reports (provider/guest.h)
     const char *provision_program; // in the guest: where the provisioning script is kept
     const char *provider_name;     // written to the marker /etc/podman-machine-vmnet
 };
 
+// EINVAL, with the field's name, when a value cannot be used. seed_write() asks it too.
+int seed_check(const struct seed *seed, struct error *err);
+
 // Writes the ISO 9660 volume "cidata" with user-data, meta-data and network-config:
 // atomically, mode 0600, since it carries the private host key.
 int seed_write(const struct seed *seed, const char *iso_path, struct error *err);
+
+// The host name that a machine of this name gets, and so its name in `.local`: machine names may
+// hold what host names may not, `_` and `.`, which become `-`; at most 63 characters, none of the
+// dashes at an end. Two machines can share a host name: it identifies nothing. The caller frees.
+char *seed_hostname(const char *machine_name);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 struct command {
     const char *name;                  // "list"
     const char *alias;                 // "ls", or NULL
-    const char *operands;              // "[MACHINE]", as the usage line shows them
+    const char *operands;              // "[options] [MACHINE]": the usage line after the name
     const char *summary;               // one line for the list of verbs
     const char *details;               // the description in --help; NULL: the summary
     const char *examples;              // lines after the program's name; NULL: none

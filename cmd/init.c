@@ -271,6 +271,10 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (options_parse(self, argc, argv, &values, &operands, err) < 0)
         return -1;
     const char *name = operands.count ? operands.items[0] : default_machine;
+    if (strcmp(values.username, "root") == 0)
+        return error_set(err, EINVAL,
+                         "invalid username \"root\": root can log in anyway; for rootful "
+                         "containers use --rootful");
     if (machine_check_name(name, err) < 0 || check_provider(&provider, values.provider, err) < 0 ||
         machine_check_user(values.username, err) < 0)
         return -1;

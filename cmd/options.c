@@ -335,8 +335,6 @@ void options_help(const struct command *command, const void *defaults)
     cleanup_free char *path = command_path(command);
     strbuf_addf(&out, "%s\n\nDescription:\n  %s\n\nUsage:\n  %s", command->summary,
                 command->details ? command->details : command->summary, path);
-    if (options.length)
-        strbuf_adds(&out, " [options]");
     if (command->operands)
         strbuf_addf(&out, " %s", command->operands);
     strbuf_addc(&out, '\n');

@@ -65,7 +65,12 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
                              "and init it again",
                              m->name, path, command_program, m->name);
     }
-    if (target_provider(&provider, m, err) < 0 || provider_probe(provider, m, &tools, err) < 0)
+    cleanup_free char *vm_lock = machine_path(m->name, MACHINE_VM_LOCK);
+    if (target_provider(&provider, m, err) < 0)
+        return -1;
+    if (lock_is_held(vm_lock))
+        return 0; // it runs, without a monitor: nothing will be started but that
+    if (provider_probe(provider, m, &tools, err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);

@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 size_t text_next(const char *text, uint32_t *c)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -162,4 +164,41 @@ const char *text_parse_bool(const char *text, bool *flag)
         }
     }
     return invalid;
+}
+
+char *text_unquote(const char *source)
+{
+    static const char letters[] = "abfnrtv\\\"", values[] = "\a\b\f\n\r\t\v\\\"";
+    if (*source == '`')
+        return xstrndup(source + 1, strlen(source) - 2);
+    CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    for (source++; *source && (*source != '"' || source[1]); source++) {
+        if (*source != '\\') {
+            strbuf_addc(&out, *source);
+            continue;
+        }
+        source++;
+        const char *letter = *source ? strchr(letters, *source) : NULL;
+        if (letter) {
+            strbuf_addc(&out, values[letter - letters]);
+            continue;
+        }
+        size_t digits = *source == 'x' ? 2 : *source == 'u' ? 4 : *source == 'U' ? 8 : 3;
+        int base = digits == 3 ? 8 : 16;
+        source += digits != 3;
+        uint32_t value = 0;
+        for (size_t i = 0; i < digits; i++, source++) {
+            if (digit_value(*source) >= base)
+                return NULL;
+            value = value * (uint32_t)base + (uint32_t)digit_value(*source);
+        }
+        source--;
+        if (value == 0 || value > (digits > 3 ? 0x10ffff : 0xff))
+            return NULL;
+        if (digits > 3)
+            text_add_char(&out, value);
+        else
+            strbuf_addc(&out, (char)value);
+    }
+    return strbuf_steal(&out);
 }

@@ -15,6 +15,10 @@
 // strconv.Quote, which is what %q prints: "a\"b\n". Bytes that are not UTF-8 become \xNN.
 void text_quote(struct strbuf *out, const char *text);
 
+// The other way, for "..." and `...` alike. NULL: an escape that is none; also for NUL, which C
+// strings cannot hold. The caller frees.
+char *text_unquote(const char *source);
+
 // %q of a single character: 'Z', '\'', '\x01'.
 void text_quote_char(struct strbuf *out, uint32_t c);
 

@@ -9,7 +9,9 @@
 #include "base/error.h"
 
 // podman's system connections: podman-connections.json (contract section C), edited under
-// podman's own lock, atomically, every field that we do not know kept.
+// podman's own lock, atomically, every field that we do not know kept. A missing file is an
+// empty one; one that is not podman's JSON is EBADMSG and is left alone. Nothing is written when
+// nothing changes.
 
 struct connection {
     const char *machine; // entries NAME (the user's socket) and NAME-root
@@ -35,7 +37,8 @@ int connection_remove(const char *file, const char *machine, struct error *err);
 // Makes NAME or NAME-root the default. ENOENT `connection "N" not found`.
 int connection_set_default(const char *file, const char *name, struct error *err);
 
-// The default's name and URI; NULLs when there is none. The caller frees.
+// The default's name and URI; NULLs when there is none, or it names no entry of the file (it may
+// be one of containers.conf). The caller frees.
 int connection_default(const char *file, char **name, char **uri, struct error *err);
 
 #endif

@@ -68,7 +68,10 @@ int ladder_run(const struct ladder *ladder, struct error *err)
 
     if (!ladder->hard) {
         int64_t patience_ms = ladder->booted ? after_asking_ms : after_button_unbooted_ms;
-        if (ask_guest(ladder, &why) == 0) {
+        // One that has not got as far as a login would only cost the time.
+        if (!ladder->booted)
+            error_set(&why, ENOTCONN, "it has not booted yet");
+        if (ladder->booted && ask_guest(ladder, &why) == 0) {
             log_info("asked the guest to power off");
             if (wait_until_gone(vm_lock, after_asking_ms))
                 return 0;

@@ -26,8 +26,7 @@ struct ssh_target {
 struct ssh_session; // opaque: socket, libssh2 session
 
 // Every call on a session can also fail with ETIMEDOUT, ECONNRESET (the guest went away), EINTR
-// (a signal handler without SA_RESTART ran) and EPROTO. After any of these, only ssh_free() is left
-// to do.
+// (a signal handler ran) and EPROTO. After any of these, only ssh_free() is left to do.
 
 // Connects, proves the host key, logs in. Codes: ECONNREFUSED, EHOSTUNREACH (with the macOS 15
 // Local Network hint), ETIMEDOUT, ECONNRESET (also: sshd turned us away for now): nothing there

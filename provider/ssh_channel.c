@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "provider/ssh.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "provider/ssh.h"
 #include "provider/ssh_session.h"
 
 static const size_t largest_output = 1 << 20;

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "provider/ssh.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "provider/ssh.h"
 
 // The name under which the guest's key stands in the machine's own known_hosts file.
 static const char host_alias[] = "podman-machine-vmnet";

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "provider/ssh.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +14,6 @@
 #include "base/file.h"
 #include "base/platform.h"
 #include "base/process.h"
-#include "provider/ssh.h"
 
 int ssh_key_public(char **line, const char *path, struct error *err)
 {

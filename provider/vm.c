@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -32,6 +34,7 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
     // A copy without close-on-exec: the VM inherits the lock.
     int null_fd = open("/dev/null", O_RDONLY);
     int kept = fcntl(lock_fd, F_DUPFD, first_free_fd);
+    umask(077); // its control socket and logs are ours alone
     if (setpgid(0, 0) == 0 && kept >= 0 && null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
         dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0) {
         if (null_fd > STDERR_FILENO)
@@ -84,6 +87,7 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
     close(steal_fd(&failure_write));
     int reason;
     if (read(failure_read, &reason, sizeof(reason)) == (ssize_t)sizeof(reason)) {
+        waitpid(child, NULL, 0); // until then it holds the lock
         errno = reason;
         return error_errno(err, "cannot run '%s'", argv.items[0]);
     }

@@ -14,8 +14,10 @@ import tempfile
 import time
 import unittest
 
-FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake")
-BINARY = os.environ.get("PMV_BINARY", "podman-machine-vmnet")
+HERE = os.path.dirname(os.path.abspath(__file__))
+FAKE = os.path.join(HERE, "fake")
+BINARY = os.path.abspath(os.environ.get("PMV_BINARY") or
+                         os.path.join(HERE, "../../build/podman-machine-vmnet"))
 CI = os.environ.get("CI") == "true"
 SLOW = float(os.environ.get("PMV_SLOW", "1"))  # a factor for patience: sanitizers, busy machines
 

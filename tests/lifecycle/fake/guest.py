@@ -54,6 +54,12 @@ SYSTEMCTL = """#!/bin/sh
 {note} systemctl "$*"
 case "$*" in
   *poweroff*) [ {poweroff} = ignored ] || kill -TERM 1 ;;
+  "is-active podman-machine-vmnet-provision.service")
+    case $(head -n 1 {state} 2>&1) in
+      done*) echo active ;;
+      failed*) echo failed; exit 3 ;;
+      *) echo activating; exit 3 ;;
+    esac ;;
 esac
 exit 0
 """
@@ -143,6 +149,9 @@ class Api(http.server.BaseHTTPRequestHandler):
 class ApiServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
+    def handle_error(self, request, client_address):
+        pass  # a client that read as much as it wanted
+
 
 def serve_api(path):
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -166,17 +175,21 @@ def serve_ssh():
         peer.close()
 
 
-def reap(*_):
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
 def power_off(why):
     event("guest off", why=why)
     os._exit(0)
+
+
+booted = threading.Event()
+
+
+def boot(sockets):
+    time.sleep(BEHAVIOUR.get("boot", 0.2))
+    for path in sockets:
+        serve_api(path)
+    booted.set()
+    threading.Thread(target=provision, daemon=True).start()
+    serve_ssh()
 
 
 def main():
@@ -212,17 +225,13 @@ def main():
         repair="no" if BEHAVIOUR.get("streamlocal") == "refused" else "yes",
         status=BEHAVIOUR.get("provision status", 0)), 0o755)
     put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
-        note=note, poweroff=BEHAVIOUR.get("poweroff", "ok")), 0o755)
+        note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok")), 0o755)
     put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
 
-    time.sleep(BEHAVIOUR.get("boot", 0.2))
-    for path in sockets:
-        serve_api(path)
-    threading.Thread(target=provision, daemon=True).start()
-    threading.Thread(target=serve_ssh, daemon=True).start()
+    threading.Thread(target=boot, args=(sockets,), daemon=True).start()
     while True:
         byte = os.read(0, 1)
-        if byte == b"p":
+        if byte == b"p" and booted.is_set():  # firmware does not care for the button
             power_off("power button")
         if not byte:
             event("power cut")

@@ -36,7 +36,7 @@ static const struct option_spec specs[] = {
 
 static const struct command verb = {
     .name = "init",
-    .operands = "[NAME]",
+    .operands = "[options] [NAME]",
     .summary = "Initialize a virtual machine",
     .examples = "init\ninit --now box",
     .most = 1,

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: The podman-machine-vmnet authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# selinux-rules.sh PROVISION.SH: the SELinux rules of the provisioning script, compiled by secilc
+# into a small policy. Each must add something where its types are known, and must vanish without
+# harm to the others where one is not.
+set -eu
+command -v secilc >/dev/null || {
+  echo "SKIPPED: the SELinux rules are not checked, there is no secilc (package secilc)"
+  exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir -p "$work/bin" "$work/sys/fs/selinux"
+: >"$work/sys/fs/selinux/enforce"
+printf '#!/bin/sh\n' >"$work/bin/semodule"
+chmod +x "$work/bin/semodule"
+PATH=$work/bin:$PATH PROVISION_ROOT=$work STATE_FILE=/state sh "$1" selinux
+
+types="sshd_session_t container_runtime_t var_run_t container_var_run_t user_tmp_t virt_qemu_ga_t"
+# policy OUT MISSING-TYPE RULE-FILE...
+policy() {
+  out=$1 missing=$2
+  shift 2
+  {
+    cat <<'END'
+(class unix_stream_socket (connectto))
+(class sock_file (write))
+(class vsock_socket (create bind listen accept read write getattr getopt setopt shutdown))
+(classorder (unix_stream_socket sock_file vsock_socket))
+(sid kernel)
+(sidorder (kernel))
+(user u)
+(role r)
+(type kernel_t)
+(sensitivity s0)
+(sensitivityorder (s0))
+(userrole u r)
+(roletype r kernel_t)
+(userlevel u (s0))
+(userrange u ((s0) (s0)))
+(sidcontext kernel (u r kernel_t ((s0) (s0))))
+(allow kernel_t self (sock_file (write)))
+END
+    for type in $types; do
+      [ "$type" = "$missing" ] || echo "(type $type)"
+    done
+  } >"$work/base.cil"
+  secilc -f /dev/null -o "$out" "$work/base.cil" "$@" || {
+    echo "secilc refuses $* without '$missing'"
+    exit 1
+  }
+}
+
+# effective MISSING-TYPE: the rules that change the policy
+effective() {
+  policy "$work/none" "$1"
+  for rule in "$work"/selinux/*.cil; do
+    policy "$work/one" "$1" "$rule"
+    cmp -s "$work/none" "$work/one" || basename "$rule" .cil
+  done
+  policy "$work/all" "$1" "$work"/selinux/*.cil
+}
+
+# expect MISSING-TYPE RULE...
+expect() {
+  got=$(effective "$1" | tr '\n' ' ')
+  [ "$got" = "$2 " ] || {
+    echo "without '$1' these rules are effective: $got"
+    exit 1
+  }
+}
+
+expect nothing "pmv_agent_vsock pmv_ssh_connect pmv_ssh_write_container_run pmv_ssh_write_run pmv_ssh_write_user_tmp"
+expect container_var_run_t "pmv_agent_vsock pmv_ssh_connect pmv_ssh_write_run pmv_ssh_write_user_tmp"
+expect container_runtime_t "pmv_agent_vsock pmv_ssh_write_container_run pmv_ssh_write_run pmv_ssh_write_user_tmp"
+expect sshd_session_t "pmv_agent_vsock"
+expect virt_qemu_ga_t "pmv_ssh_connect pmv_ssh_write_container_run pmv_ssh_write_run pmv_ssh_write_user_tmp"
