@@ -41,7 +41,7 @@ struct command {
 };
 
 extern const struct command command_init, command_start, command_stop, command_rm, command_list,
-    command_inspect, command_ssh, command_monitor;
+    command_inspect, command_ssh, command_image, command_monitor;
 
 // How messages call the program: "podman machine" when we are called as podman, else
 // "podman-machine-vmnet". Set once, by main.
