@@ -122,7 +122,7 @@ class Road(harness.MachineTest):
                  json.loads(self.ok("list", "--format", "json").out)}
         self.assertEqual(found, {"m1": True, "m2": False})
         self.assertEqual(self.ok("ls", "--noheading", "--format", "{{.Name}} {{.VMType}}").out,
-                         "m1 qemu\nm2 qemu\n")
+                         "m1* qemu\nm2 qemu\n")
         self.ok("stop", "m1")
         self.assertIn("Never", self.ok("list").out)
 
