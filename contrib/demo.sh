@@ -26,7 +26,9 @@ on_mac() { [ "$(uname -s)" = Darwin ]; }
 case ${1:-} in
   '') ;;
   --clean)
-    [ ! -x "$program" ] || "$program" inspect "$name" >/dev/null 2>&1 && "$program" rm --force "$name"
+    if [ -x "$program" ] && "$program" inspect "$name" >/dev/null 2>&1; then
+      "$program" rm --force "$name"
+    fi
     rm -rf "$keep" build-demo
     echo "Removed machine $name, $keep and build-demo"
     exit 0
@@ -99,6 +101,7 @@ else
   fi
   "$client" -c "$name" import "$keep/busybox.tar" "$busybox" >/dev/null
 fi
+# shellcheck disable=SC2016 # it is the container's shell that expands them
 "$client" -c "$name" run --rm "$busybox" sh -c 'echo "Hello from a container on $(uname -sr), $(uname -m)"'
 
 cat <<END
