@@ -1,128 +1,119 @@
 #!/bin/bash
 # demo.sh [--clean]
 #
-# From nothing to a container in a machine of ours: installs what is missing, builds, makes the
-# machine `vmnet-demo`, starts it, and runs a container in it with a real podman client. Can be
-# repeated, and interrupted at any time. No other machine, connection or file of yours is touched.
+# From a fresh clone to a container in a machine of your own: installs what is missing (apt or
+# Homebrew), builds, makes and starts a machine called vmnet-demo, shows that podman reaches it
+# and runs a container in it. Run again, it goes on where it was. Other machines, and the default
+# connection if there is one, are left alone.
 #
-#   --clean   removes the machine, and what the demo has built and unpacked
+#   --clean   remove the machine and what the demo keeps in ~/.cache/podman-machine-vmnet-demo
 #
-# Environment: IMAGE (a catalog name, URL or file: see `podman-machine-vmnet init --help`)
+# The image is Fedora's cloud image; where that cannot be downloaded, on Debian, a guest built
+# from Debian packages.
 set -euo pipefail
 
-usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
-die() { echo "demo.sh: $*" >&2; exit 1; }
-step() { printf '\n== %s\n' "$*"; }
-show() { printf '$ %s\n' "$*"; "$@"; }
-
-name='vmnet-demo'
+name=vmnet-demo
 cd "$(dirname "$0")/.."
-top=$PWD
-build=$top/build-demo
-program=$build/cmd/podman-machine-vmnet
-guest=$top/contrib/guest
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/podman-machine-vmnet-demo
+keep=${XDG_CACHE_HOME:-$HOME/.cache}/podman-machine-vmnet-demo
+program=$PWD/build-demo/cmd/podman-machine-vmnet
 
-exists() { [ -x "$program" ] && "$program" inspect "$name" >/dev/null 2>&1; }
-running() { [ "$("$program" inspect --format '{{.State}}' "$name")" = running ]; }
+die() { echo "demo.sh: $*" >&2; exit 1; }
+step() { printf '\n=== %s\n' "$*"; }
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+on_mac() { [ "$(uname -s)" = Darwin ]; }
 
 case ${1:-} in
   '') ;;
   --clean)
-    if exists; then
+    if [ -x "$program" ] && "$program" inspect "$name" >/dev/null 2>&1; then
       "$program" rm --force "$name"
     fi
-    rm -rf "$build" "$cache"
-    echo "The machine $name and what the demo had built and unpacked are gone."
-    echo "Fetched images stay in ${XDG_CACHE_HOME:-$HOME/.cache}/podman-machine-vmnet/images."
-    exit 0 ;;
+    rm -rf "$keep" build-demo
+    echo "Removed machine $name, $keep and build-demo"
+    exit 0
+    ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
 esac
-trap 'echo; echo "Interrupted. Run it again to go on, or with --clean to remove everything." >&2; exit 130' INT
 
-step "What is needed"
-"$top/contrib/install-deps.sh" build run
-echo "packages: all there"
+step "What building and running need"
+contrib/install-deps.sh build run
 
 step "Build"
-[ -f "$build/build.ninja" ] || meson setup "$build" -Dtests=false >/dev/null
-ninja -C "$build" | tail -n 1
+[ -f build-demo/build.ninja ] || meson setup build-demo --buildtype=release -Dtests=false
+meson compile -C build-demo
+mkdir -p "$keep"
 
-# The guest's image: Fedora's where it can be had, else a Debian built on the spot.
-reachable() { curl -sfI -m 10 -o /dev/null https://download.fedoraproject.org/; }
-on_linux() { [ "$(uname -s)" = Linux ]; }
-# Before 8.1, QEMU's guests panic now and then under emulation with two processors: as root a
-# newer one is unpacked beside; the program gets along with the older one, more slowly.
-if on_linux && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
-  "$top/contrib/install-deps.sh" test
-  mkdir -p "$cache"
-  PATH=$(dirname "$("$guest/get-qemu.sh" "$cache/qemu")"):$PATH
-fi
-if ! exists; then
-  step "Machine $name"
-  image=${IMAGE:-}
-  if [ -z "$image" ]; then
-    if ! on_linux || reachable; then
-      image=fedora-44
-    else
-      [ "$(id -u)" = 0 ] || die "Fedora's server cannot be reached, and building a Debian image" \
-        "instead needs root: run it as root, or give an image (IMAGE=FILE contrib/demo.sh)"
-      echo "Fedora's server cannot be reached: building a Debian image (about two minutes)"
-      "$top/contrib/install-deps.sh" test
-      "$guest/build-guest-image.sh" "$cache/fast"
-      image=$cache/fast/guest.qcow2
-    fi
+# A QEMU that runs two-processor guests reliably under emulation, should it come to that.
+if ! on_mac; then
+  if [ ! -s "$keep/qemu-path" ]; then
+    contrib/install-deps.sh guest
+    as_root contrib/guest/get-qemu.sh "$keep/qemu" >"$keep/qemu-path"
   fi
-  show "$program" init --image "$image" --disk-size 10 "$name"
-fi
-if ! running; then
-  step "Start"
-  show "$program" start --update-connection=false "$name"
+  PATH=$(dirname "$(cat "$keep/qemu-path")"):$PATH
+  export PATH
 fi
 
-step "A podman client"
-podman=$(command -v podman || true)
-major=0
-if [ -n "$podman" ]; then
-  major=$("$podman" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+# podman 5 or later: before, connections were kept elsewhere.
+client=$(command -v podman || true)
+version=$([ -z "$client" ] || "$client" --version | sed 's/.* //; s/\..*//')
+if [ "${version:-0}" -lt 5 ]; then
+  ! on_mac || die "no podman client of version 5 or later: brew install podman"
+  step "A podman client, since ${client:-there is none here}${client:+ is too old}"
+  client=$keep/client/podman
+  if [ ! -x "$client" ]; then
+    contrib/install-deps.sh guest
+    as_root contrib/guest/get-podman-client.sh "$keep/client"
+  fi
 fi
-if [ "${major:-0}" -lt 5 ]; then
-  on_linux || die "needs podman 5 or newer: brew install podman"
-  # Debian 12's podman 4.3 does not know the file that connections are in now.
-  [ -x "$cache/client/podman" ] || "$guest/get-podman-client.sh" "$cache/client"
-  podman=$cache/client/podman
+
+if ! "$program" inspect "$name" >/dev/null 2>&1; then
+  image=()
+  if ! curl -fsSIL --max-time 15 -o /dev/null https://download.fedoraproject.org/pub/fedora/; then
+    ! on_mac || die "cannot reach download.fedoraproject.org"
+    step "Fedora's image cannot be downloaded here: building a Debian guest"
+    contrib/install-deps.sh guest
+    as_root contrib/guest/build-guest-image.sh --flavour fast "$keep/guest"
+    image=(--image "$keep/guest/guest.qcow2" --disk-size 10)
+  fi
+  step "podman-machine-vmnet init $name"
+  "$program" init "${image[@]}" "$name"
 fi
-"$podman" --version
-connection=$name
-if [ "$("$program" inspect --format '{{.Rootful}}' "$name")" = true ]; then
-  connection=$name-root
+
+if [ "$("$program" inspect --format '{{.State}}' "$name")" != running ]; then
+  step "podman-machine-vmnet start $name"
+  "$program" start --update-connection=false "$name"
 fi
-show "$podman" -c "$connection" version
+
+step "podman -c $name version"
+"$client" -c "$name" version
 
 step "A container"
-if "$podman" -c "$connection" image exists localhost/vmnet-demo 2>/dev/null; then
-  container=localhost/vmnet-demo
-elif curl -sfI -m 10 -o /dev/null https://quay.io/v2/ || ! on_linux; then
-  container=quay.io/podman/hello
+if "$client" -c "$name" pull -q docker.io/library/busybox 2>/dev/null; then
+  busybox=docker.io/library/busybox
 else
-  [ -f "$cache/busybox.tar" ] || "$guest/make-container-image.sh" "$cache/busybox.tar"
-  show "$podman" -c "$connection" import "$cache/busybox.tar" localhost/vmnet-demo
-  container=localhost/vmnet-demo
+  echo "no registry can be reached: importing one"
+  busybox=localhost/busybox
+  if [ ! -f "$keep/busybox.tar" ]; then
+    contrib/install-deps.sh guest
+    as_root contrib/guest/make-container-image.sh "$keep/busybox.tar"
+  fi
+  "$client" -c "$name" import "$keep/busybox.tar" "$busybox" >/dev/null
 fi
-if [ "$container" = localhost/vmnet-demo ]; then
-  # shellcheck disable=SC2016 # the container's shell expands it
-  show "$podman" -c "$connection" run --rm "$container" sh -c 'echo Hello from $(uname -sr)'
-else
-  show "$podman" -c "$connection" run --rm "$container"
-fi
+# shellcheck disable=SC2016 # it is the container's shell that expands them
+"$client" -c "$name" run --rm "$busybox" sh -c 'echo "Hello from a container on $(uname -sr), $(uname -m)"'
 
-cat <<EOT
+cat <<END
 
-It works. To go on:
-  $podman -c $connection run ...
-  $program ssh $name
-  $program stop $name
-To remove all of it:
-  contrib/demo.sh --clean
-EOT
+Machine $name is running. Go on with:
+
+    $client -c $name run -it --rm $busybox sh
+    $program ssh $name
+    $program inspect $name
+    $program stop $name
+
+and clean up with:
+
+    contrib/demo.sh --clean
+END

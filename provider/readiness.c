@@ -116,7 +116,7 @@ static int ask_provisioning(struct waiting *wait, enum provisioning *state, char
     *state = PROVISIONING_GOING;
     if (strncmp(out.text, "done", 4) == 0)
         *state = PROVISIONING_DONE;
-    else if (strncmp(out.text, "failed", 6) == 0 && unit_failed)
+    else if (unit_failed)
         *state = PROVISIONING_FAILED;
     return 0;
 }
@@ -137,7 +137,8 @@ static int wait_for_provisioning(struct waiting *wait, struct error *err)
         if (state == PROVISIONING_DONE)
             return 0;
         if (state == PROVISIONING_FAILED)
-            return error_set(err, EIO, "first-boot provisioning %s", detail);
+            return error_set(err, EIO, "first-boot provisioning %s%s",
+                             strncmp(detail, "failed", 6) == 0 ? "" : "broke off at: ", detail);
         if (!shown || strcmp(shown, detail) != 0) {
             const char *step = strncmp(detail, "running ", 8) == 0 ? detail + 8 : detail;
             report(wait, PHASE_PROVISIONING, step);
