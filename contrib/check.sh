@@ -151,7 +151,7 @@ finish() {
 
 if [ -n "$install" ]; then
   begun=$SECONDS
-  contrib/install-deps.sh build run test || { failed=1; finish; }
+  contrib/install-deps.sh build run test ${vm:+guest} || { failed=1; finish; }
   say ok $((SECONDS - begun)) "packages are there"
 fi
 
