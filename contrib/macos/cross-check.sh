@@ -128,6 +128,7 @@ check_arch() {
   sysroot=$dir/sysroot program=$dir/build/cmd/podman-machine-vmnet
   local stamp
   stamp=$(cat "$here/make-sysroot.sh" "$here/requirements.txt" | sha256sum
+    echo "$zig"
     pkg-config --modversion jansson libcurl libssh2 libarchive libdeflate libzstd libcrypto cmocka)
   if [ ! -e "$dir/build/build.ninja" ] || [ "$stamp" != "$(cat "$dir/stamp")" ]; then
     rm -rf "${dir:?}"
