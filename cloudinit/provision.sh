@@ -61,19 +61,23 @@ enabled() {
 
 ### packages ######################################################################################
 
+# lacks PROGRAM. After a cut in the middle of an installation, a program that is there proves nothing
+# where rpm had not noted its package yet (dpkg notes first).
+lacks() { [ -n "$interrupted" ] && has dnf || ! has "$1"; }
+
 # What there is to install; `vital` is that without which there is no machine.
 find_missing() {
   missing='' vital=''
-  has podman || missing=podman vital=podman
-  if [ -n "$AGENT" ] && ! has qemu-ga; then
+  if lacks podman; then missing=podman vital=podman; fi
+  if [ -n "$AGENT" ] && lacks qemu-ga; then
     missing="$missing qemu-guest-agent" vital="$vital qemu-guest-agent"
   fi
   if has dnf; then
-    has newuidmap || missing="$missing shadow-utils"
-    has avahi-daemon || missing="$missing avahi nss-mdns"
+    ! lacks newuidmap || missing="$missing shadow-utils"
+    ! lacks avahi-daemon || missing="$missing avahi nss-mdns"
   else
-    has newuidmap || missing="$missing uidmap"
-    has avahi-daemon || missing="$missing avahi-daemon libnss-mdns"
+    ! lacks newuidmap || missing="$missing uidmap"
+    ! lacks avahi-daemon || missing="$missing avahi-daemon libnss-mdns"
   fi
 }
 
@@ -87,9 +91,8 @@ has_route() {
 
 apt() { apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold "$@"; }
 
-# After a cut in the middle of an installation, programs that are there prove nothing. dpkg knows
-# what it had not finished. rpm may have noted packages whose files never reached the disk: those
-# that came since the installation began come once more.
+# dpkg knows what it had not finished. rpm may have noted packages whose files never reached the disk:
+# those that came since the installation began come once more.
 mend_packages() {
   if has dnf; then
     since=$(stat -c %Y "$folder/installing")
@@ -116,12 +119,12 @@ install_packages() {
 }
 
 packages() {
-  find_missing
   interrupted=''
   [ ! -e "$folder/installing" ] || interrupted=1
+  find_missing
   [ -n "$missing$interrupted" ] || return 0
   if ! has dnf && ! has apt-get; then
-    [ -z "$vital" ] || fail "cannot install $vital: there is neither dnf nor apt-get"
+    [ -z "$vital" ] || fail "cannot install ${vital# }: there is neither dnf nor apt-get"
     return 0
   fi
 
@@ -149,7 +152,8 @@ packages() {
   find_missing
   if [ -n "$vital$interrupted" ]; then
     [ -n "$interrupted" ] || rm -f "$folder/installing"
-    reason="cannot install ${vital:-what an interrupted installation had begun}:"
+    reason="cannot install ${vital# }:"
+    [ -z "$interrupted" ] || reason='cannot finish an installation that was cut off:'
     has_route || fail "$reason" "$(tail -n 6 "$log")" "the guest has no network (no default route)"
     fail "$reason" "$(tail -n 6 "$log")"
   fi
@@ -274,6 +278,13 @@ user() {
 
   [ -d "$root$home" ] || must mkdir -m 700 "$root$home"
   [ "$(stat -c %u "$root$home")" = "$uid" ] || must chown "$uid:$gid" "$root$home"
+  # useradd copied these once; a power cut may have taken them.
+  for file in "$root"/etc/skel/.[!.]*; do
+    copy=$root$home/${file##*/}
+    if [ ! -f "$file" ] || [ -s "$copy" ]; then continue; fi
+    must cp "$file" "$copy"
+    must chown "$uid:$gid" "$copy"
+  done
   if [ ! -s "$root$home/.config/containers/containers.conf" ]; then
     put "$home/.config/containers/containers.conf" '[containers]
 netns="bridge"

@@ -139,13 +139,17 @@ int follow_start(const struct machine *m, const struct supervisor *supervisor, p
         CLEANUP(status_release) struct status status = STATUS_INIT;
         struct error ignored;
         // In this order: a monitor that fails publishes why before it lets go of its lock.
-        bool gone = (monitor && waitpid(monitor, NULL, WNOHANG) == monitor) ||
+        int wait_status = -1;
+        bool gone = (monitor && waitpid(monitor, &wait_status, WNOHANG) == monitor) ||
                     (!lock_is_held(lock) && clock_monotonic_ms() > must_have_begun);
         bool fresh = status_read(&status, m->name, &ignored) == 0 && status.changed_ns >= begun_ns;
         if (fresh && status.phase == PHASE_READY && !gone)
             return 0;
         if (fresh && status.phase == PHASE_FAILED)
             return report_failure(m, status.detail ? status.detail : "unknown reason", err);
+        if (gone && wait_status == 0)
+            return error_set(err, ECANCELED, "machine \"%s\" was stopped while it was starting",
+                             m->name);
         if (gone)
             return report_monitor_gone(m, err);
         if (interrupted())

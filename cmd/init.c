@@ -186,6 +186,7 @@ static int write_seed(const struct machine *m, const struct provider *provider, 
         .agent_vsock = provider->agent_vsock,
         .state_file = GUEST_STATE_FILE,
         .provision_program = GUEST_PROVISION_PROGRAM,
+        .provision_unit = GUEST_PROVISION_UNIT,
         .provider_name = provider->name,
     };
     return seed_write(&seed, iso, err);
@@ -236,9 +237,6 @@ static int create(const char *name, const struct values *values, const struct pr
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
-    if (tools.notice && !values->quiet.value)
-        log_warn("%s", tools.notice);
-
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};

@@ -62,6 +62,14 @@ static void align(struct table *table, size_t columns, size_t from, size_t to)
     write_lines(table, columns, from, to);
 }
 
+static void drop_empty_end(struct strvec *line)
+{
+    if (!*line->items[line->count - 1]) {
+        free(line->items[--line->count]);
+        line->items[line->count] = NULL;
+    }
+}
+
 char *table_align(const char *text)
 {
     CLEANUP(strvec_release) struct strvec rows = STRVEC_INIT;
@@ -72,6 +80,9 @@ char *table_align(const char *text)
     table.lines = xcalloc(rows.count, sizeof(*table.lines));
     for (size_t i = 0; i < rows.count; i++) {
         strvec_split(&table.lines[i], rows.items[i], '\t');
+        // The last line may be cut after a TAB: nothing more is no cell.
+        if (i + 1 == rows.count && table.lines[i].count > 1)
+            drop_empty_end(&table.lines[i]);
         if (table.lines[i].count > widest)
             widest = table.lines[i].count;
     }

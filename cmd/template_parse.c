@@ -85,6 +85,7 @@ static void *unexpected(struct parser *p, const struct token *token, const char 
         return fail(p, "%s", token->text);
     case TOKEN_END:
         return fail(p, "unexpected EOF");
+    case TOKEN_DOT:
     case TOKEN_KEYWORD:
         return fail(p, "unexpected <%s> in %s", token->text, context);
     default:

@@ -69,7 +69,27 @@ static struct value *find_variable(struct run *r, const char *name)
         if (strcmp(r->variables[i].name, name) == 0)
             return &r->variables[i].value;
     }
-    return NULL; // the parser has refused it
+    return NULL;
+}
+
+// The parser refuses most variables that are not there; one whose declaration was jumped over is
+// found out here.
+static int get_variable(struct run *r, const char *name, struct value *value)
+{
+    const struct value *found = find_variable(r, name);
+    if (!found)
+        return fail(r, "undefined variable: %s", name);
+    *value = *found;
+    return 0;
+}
+
+static int set_variable(struct run *r, const char *name, struct value value)
+{
+    struct value *found = find_variable(r, name);
+    if (!found)
+        return fail(r, "undefined variable: %s", name);
+    *found = value;
+    return 0;
 }
 
 // The words of a command after its first, and what came through the pipe.
@@ -289,8 +309,12 @@ static int evaluate_word(struct run *r, struct value dot, const struct node *wor
     case NODE_FIELD:
         return evaluate_fields(r, dot, word, dot, arguments, result);
     case NODE_VARIABLE:
-        if (word->names.count > 0)
-            return evaluate_fields(r, dot, word, *find_variable(r, word->text), arguments, result);
+        if (word->names.count > 0) {
+            r->node = word;
+            if (get_variable(r, word->text, result) < 0)
+                return -1;
+            return evaluate_fields(r, dot, word, *result, arguments, result);
+        }
         break;
     case NODE_CHAIN:
         if (evaluate_argument(r, dot, word->children[0], result) < 0)
@@ -313,8 +337,7 @@ static int evaluate_word(struct run *r, struct value dot, const struct node *wor
         *result = dot;
         return 0;
     case NODE_VARIABLE:
-        *result = *find_variable(r, word->text);
-        return 0;
+        return get_variable(r, word->text, result);
     case NODE_STRING:
         *result = value_new_string(r->pool, word->text);
         return 0;
@@ -344,10 +367,10 @@ static int evaluate_pipe(struct run *r, struct value dot, const struct node *pip
     }
     // A range gives its variables their values itself, item by item.
     for (size_t i = 0; i < pipe->names.count; i++) {
-        if (pipe->assigns)
-            *find_variable(r, pipe->names.items[i]) = passed;
-        else
+        if (!pipe->assigns)
             push_variable(r, pipe->names.items[i], passed);
+        else if (set_variable(r, pipe->names.items[i], passed) < 0)
+            return -1;
     }
     *result = passed;
     return 0;
@@ -379,10 +402,11 @@ static enum outcome walk_item(struct run *r, const struct node *node, struct val
 {
     const struct strvec *names = &node->children[0]->names;
     size_t mark = r->count;
+    // evaluate_pipe() has made them.
     if (names->count > 0)
-        *find_variable(r, names->items[names->count - 1]) = item;
+        set_variable(r, names->items[names->count - 1], item);
     if (names->count > 1)
-        *find_variable(r, names->items[0]) = key;
+        set_variable(r, names->items[0], key);
     enum outcome outcome = walk_list(r, item, node->children[1]);
     r->count = mark;
     return outcome == OUTCOME_CONTINUE ? OUTCOME_DONE : outcome;

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Each L2 table of the image is one job: 8192 clusters, so 512 MiB of disk, at the usual cluster
-// size. Workers take the next job from a counter, each with a reader of its own (its table, its
-// inflater, its buffers), and write where the clusters belong; they share nothing else. The
-// caller's thread only waits, shows the progress and asks whether to stop.
+// A stretch of the disk is one job: a whole L2 table would be 512 MiB at the usual cluster size,
+// too much to share evenly what is in a 5 GiB disk. Workers take the next job from a counter,
+// each with a reader of its own (its table, its inflater, its buffers), and write where the
+// clusters belong; they share nothing else. The caller's thread only waits, shows the progress
+// and asks whether to stop.
 
 #include "image/convert.h"
 
@@ -23,12 +24,14 @@
 enum { MOST_WORKERS = 8 };
 // Clusters that follow each other are written together, up to so many bytes.
 static const size_t batch_size = 1 << 20;
+static const uint64_t job_size = 16 << 20;
 static const long look_up_ns = 100 * 1000 * 1000;
 
 struct conversion {
     const struct qcow2 *image;
     int to;
-    atomic_uint_fast64_t next_table, done; // `done` in bytes of stored clusters
+    uint64_t job_clusters, jobs;         // a job lies in one table
+    atomic_uint_fast64_t next_job, done; // `done` in bytes of stored clusters
     atomic_bool stop;
 
     pthread_mutex_t mutex; // guards what follows
@@ -70,13 +73,16 @@ static int flush(struct conversion *conversion, struct batch *batch, struct erro
     return 0;
 }
 
-static int convert_table(struct conversion *conversion, struct qcow2_reader *reader, uint64_t table,
-                         struct batch *batch, struct error *err)
+static uint64_t cluster_count(const struct qcow2 *image)
 {
-    const struct qcow2 *image = conversion->image;
-    size_t size = qcow2_cluster_size(image);
-    uint64_t first = table * qcow2_table_clusters(image), end = first + qcow2_table_clusters(image);
-    uint64_t total = (qcow2_virtual_size(image) - 1) / size + 1;
+    return (qcow2_virtual_size(image) - 1) / qcow2_cluster_size(image) + 1;
+}
+
+static int convert_clusters(struct conversion *conversion, struct qcow2_reader *reader,
+                            uint64_t first, struct batch *batch, struct error *err)
+{
+    size_t size = qcow2_cluster_size(conversion->image);
+    uint64_t total = cluster_count(conversion->image), end = first + conversion->job_clusters;
     if (end > total)
         end = total;
     batch->length = 0;
@@ -103,7 +109,7 @@ static void free_reader(struct qcow2_reader **reader)
     qcow2_reader_free(*reader);
 }
 
-static void convert_tables(struct conversion *conversion)
+static void do_jobs(struct conversion *conversion)
 {
     const struct qcow2 *image = conversion->image;
     CLEANUP(free_reader) struct qcow2_reader *reader = qcow2_reader_new(image);
@@ -112,12 +118,13 @@ static void convert_tables(struct conversion *conversion)
     cleanup_free unsigned char *bytes = xmalloc(capacity);
     struct batch batch = {.bytes = bytes, .capacity = capacity};
     while (!atomic_load(&conversion->stop)) {
-        uint64_t table = atomic_fetch_add(&conversion->next_table, 1);
+        uint64_t job = atomic_fetch_add(&conversion->next_job, 1);
+        uint64_t first = job * conversion->job_clusters;
         struct error err;
-        if (table >= qcow2_table_count(image))
+        if (job >= conversion->jobs)
             break;
-        if (!qcow2_table_is_absent(image, table) &&
-            convert_table(conversion, reader, table, &batch, &err) < 0)
+        if (!qcow2_table_is_absent(image, first / qcow2_table_clusters(image)) &&
+            convert_clusters(conversion, reader, first, &batch, &err) < 0)
             fail(conversion, &err);
     }
 }
@@ -125,7 +132,7 @@ static void convert_tables(struct conversion *conversion)
 static void *work(void *context)
 {
     struct conversion *conversion = context;
-    convert_tables(conversion);
+    do_jobs(conversion);
     pthread_mutex_lock(&conversion->mutex);
     conversion->running--;
     pthread_cond_signal(&conversion->ended);
@@ -138,8 +145,8 @@ static unsigned start_workers(struct conversion *conversion, pthread_t *workers)
     unsigned wanted = platform_cpu_count(), started = 0;
     if (wanted > MOST_WORKERS)
         wanted = MOST_WORKERS;
-    if (wanted > qcow2_table_count(conversion->image))
-        wanted = (unsigned)qcow2_table_count(conversion->image);
+    if (wanted > conversion->jobs)
+        wanted = (unsigned)conversion->jobs;
     pthread_mutex_lock(&conversion->mutex);
     while (started < wanted && pthread_create(&workers[started], NULL, work, conversion) == 0)
         started++;
@@ -203,9 +210,15 @@ int convert_qcow2(int from, uint64_t size, const char *name, int to, struct watc
     if (ftruncate(to, (off_t)qcow2_virtual_size(image)) < 0)
         return error_errno(err, "cannot make a raw image as large as '%s' says", name);
 
+    // All of these are powers of two.
+    uint64_t job_clusters = qcow2_table_clusters(image);
+    while (job_clusters > 1 && job_clusters * qcow2_cluster_size(image) > job_size)
+        job_clusters /= 2;
     struct conversion conversion = {
         .image = image,
         .to = to,
+        .job_clusters = job_clusters,
+        .jobs = (cluster_count(image) - 1) / job_clusters + 1,
         .mutex = PTHREAD_MUTEX_INITIALIZER,
         .ended = PTHREAD_COND_INITIALIZER,
     };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "image/disk.h"
+#include "image/image.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@
 #include "image/sparse.h"
 
 const uint64_t download_check_bytes = 64 << 10;
-static const long connect_timeout_s = 30;
+static const long connect_timeout_s = 30, most_redirects = 10;
 static const unsigned default_stall_s = 30, default_attempts = 5;
 static const int64_t first_pause_ms = 200;
 
@@ -233,7 +233,7 @@ static void set_up(struct transfer *transfer, const char *url, char *message)
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
+    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, most_redirects);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "podman-machine-vmnet/" PROJECT_VERSION);
     if (authorities && *authorities)
         curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
@@ -289,12 +289,15 @@ static int attempt(struct transfer *transfer, const char *url, struct error *err
     return 0;
 }
 
+// Worth another try: it got on, the server is only busy, or a redirector may choose better.
 static bool is_transient(const struct transfer *transfer, const struct error *err, uint64_t before)
 {
-    long status = status_of(transfer);
+    long status = status_of(transfer), redirects = 0;
+    curl_easy_getinfo(transfer->curl, CURLINFO_REDIRECT_COUNT, &redirects);
     if (err->code == EINTR || err->code == EBADMSG || err->code == ENOSPC || transfer->failed)
         return false;
-    return transfer->part.have > before || status == 429 || status >= 500;
+    return transfer->part.have > before || status == 429 || status >= 500 ||
+           (redirects > 0 && redirects < most_redirects);
 }
 
 static int pause_before(unsigned attempts, const struct transfer *transfer, struct error *err)
@@ -327,7 +330,7 @@ static int fetch_rest(struct transfer *transfer, struct error *err)
         cleanup_free char *url = xstrdup(direct ? transfer->part.location : download->url);
         if (attempt(transfer, url, err) == 0) {
             if (transfer->part.total == 0)
-                transfer->part.total = transfer->part.have;
+                transfer->part.total = download->size ? download->size : transfer->part.have;
             if (transfer->part.have == transfer->part.total)
                 return 0;
             error_set(err, EIO, "downloading '%s': the connection ended early", transfer->shown);

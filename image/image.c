@@ -55,7 +55,7 @@ static void free_image(struct qcow2 **image)
     qcow2_free(*image);
 }
 
-// Opens, and refuses what a look at the beginning can tell.
+// Opens, and refuses what can be told without unpacking anything.
 static int source_open(struct source *source, struct error *err)
 {
     source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -69,7 +69,10 @@ static int source_open(struct source *source, struct error *err)
     if (source->format != FORMAT_QCOW2)
         return 0;
     CLEANUP(free_image) struct qcow2 *image = NULL;
-    return qcow2_open(&image, source->fd, size, source->name, err);
+    uint64_t data;
+    if (qcow2_open(&image, source->fd, size, source->name, err) < 0)
+        return -1;
+    return qcow2_check(image, &data, err);
 }
 
 static int source_digest(const struct source *source, char hex[DIGEST_HEX], struct watch *watch,

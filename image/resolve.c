@@ -20,7 +20,7 @@
 static size_t scheme_length(const char *image)
 {
     size_t length = 0;
-    while (isalnum((unsigned char)image[length]) || (length && strchr("+-.", image[length])))
+    while (isalnum((unsigned char)image[length]) || (length && memchr("+-.", image[length], 3)))
         length++;
     return length && strncmp(image + length, "://", 3) == 0 ? length : 0;
 }

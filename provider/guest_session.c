@@ -34,8 +34,7 @@ int guest_client_argv(struct strvec *argv, const struct machine *m, const char *
 {
     cleanup_free char *host_key = NULL;
     cleanup_free char *known_hosts = machine_path(m->name, MACHINE_KNOWN_HOSTS);
-    if (host_key_of(&host_key, m, err) < 0 ||
-        ssh_write_known_hosts(known_hosts, host_key, err) < 0)
+    if (host_key_of(&host_key, m, err) < 0 || ssh_write_known_hosts(known_hosts, host_key, err) < 0)
         return -1;
     const struct ssh_target target = {
         .host = host,

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/lock.h"
+#include "base/log.h"
 
 const char *machine_state_name(enum machine_state state)
 {
@@ -35,8 +36,10 @@ int machine_ask(struct machine_now *now, const char *name, struct error *err)
     cleanup_free char *vm = machine_path(name, MACHINE_VM_LOCK);
     struct machine_now answer = MACHINE_NOW_INIT;
 
+    // How it ended last is only told: a file that cannot be read must not keep anybody from
+    // stopping or removing the machine.
     if (last_exit_read(&answer.last_exit, name, err) < 0 && err->code != ENOENT)
-        return -1;
+        log_warn("%s", err->message);
     answer.last_up_ns = answer.last_exit.at_ns;
     answer.supervised = lock_is_held(monitor);
     if (answer.supervised) {

@@ -267,6 +267,23 @@ IPv6AcceptRA=yes
 ClientIdentifier=mac
 E
 
+  # Debian's update-ca-certificates starts some ten processes for each of 150 certificates, which
+  # takes a minute, during which ssh is not up. This one only adds the local ones.
+  mv "$root/etc/ssl/certs/ca-certificates.crt" "$root/usr/share/ca-certificates/debian-bundle.pem"
+  put /usr/sbin/update-ca-certificates <<'E'
+#!/bin/sh -e
+# The quick way: Debian's certificates as they were when the image was built, and the local ones.
+certs=/etc/ssl/certs
+set -- /usr/local/share/ca-certificates/*.crt
+[ -e "$1" ] || shift
+cat /usr/share/ca-certificates/debian-bundle.pem "$@" > $certs/.new
+mv $certs/.new $certs/ca-certificates.crt
+for cert; do ln -sf "$cert" "$certs/$(openssl x509 -noout -hash -in "$cert").0"; done
+echo "$# added"
+E
+  chmod 755 "$root/usr/sbin/update-ca-certificates"
+  chroot "$root" update-ca-certificates >/dev/null
+
   # avahi answers for NAME.local
   put /etc/systemd/resolved.conf.d/guest.conf <<'E'
 [Resolve]

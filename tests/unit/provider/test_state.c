@@ -121,6 +121,9 @@ static void the_locks_decide(void **state)
     lock_release(&monitor);
     assert_int_equal(ask("m", &supervised), MACHINE_STOPPED);
 
+    cleanup_free char *last_exit = machine_path("m", MACHINE_LAST_EXIT);
+    put_text(last_exit, "not JSON");
+
     assert_ok(lock_take(&vm, vm_path, 0, &err), err);
     assert_int_equal(ask("m", &supervised), MACHINE_RUNNING);
     assert_false(supervised);

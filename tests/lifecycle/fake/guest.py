@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: The podman-machine-vmnet authors
+# SPDX-License-Identifier: Apache-2.0
+"""guest.py FACTS
+
+The first process of a guest that is made of this host: it runs as "root" of new user, mount and
+process namespaces, lays its own /run, /var/lib and /usr/local/sbin over the host's, and gives
+every connection a real sshd. sshd runs in one more user namespace, as a plain user that has both
+the names root and core, since an unprivileged sshd can serve its own user only.
+
+Standard input is the power: its end is a cut, a byte the power button.
+"""
+
+import http.server
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+
+FACTS = json.loads(sys.argv[1])
+SEED, BEHAVIOUR = FACTS["seed"], FACTS["behaviour"]
+STATE = "/var/lib/podman-machine-vmnet/state"
+UID = "1000"  # what sshd and everybody who logs in think that they are
+
+SSHD_CONFIG = """
+HostKey /run/guest/host_key
+AuthorizedKeysFile /run/guest/keys/%u
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PidFile none
+LogLevel VERBOSE
+AllowStreamLocalForwarding yes
+Subsystem sftp internal-sftp
+SetEnv PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+"""
+
+PROVISION = """#!/bin/sh
+{note} provision "$*"
+if [ "$1" = selinux ]; then
+  [ {repair} = no ] || chmod 666 {sockets}
+fi
+exit {status}
+"""
+
+SYSTEMCTL = """#!/bin/sh
+{note} systemctl "$*"
+case "$*" in
+  *poweroff*) [ {poweroff} = ignored ] || kill -TERM 1 ;;
+  "is-active podman-machine-vmnet-provision.service")
+    case $(head -n 1 {state} 2>&1) in
+      done*) echo active ;;
+      failed*) echo failed; exit 3 ;;
+      *) echo activating; exit 3 ;;
+    esac ;;
+esac
+exit 0
+"""
+
+
+def mount(*argv):
+    subprocess.run(["mount", *argv], check=True)
+
+
+def put(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def event(kind, **facts):
+    with open(FACTS["events"], "a", encoding="utf-8") as file:
+        file.write(json.dumps({"event": kind, "at": time.time(), **facts}) + "\n")
+
+
+class Seed:
+    """What cloud-init would take from user-data."""
+
+    def __init__(self, data):
+        self.host_key = data["ssh_keys"]["ed25519_private"]
+        self.keys = {"root": list(data.get("ssh_authorized_keys", []))}
+        self.uid = 1000
+        for user in data.get("users", []):
+            if not isinstance(user, dict):
+                continue
+            name = user["name"]
+            keys = user.get("ssh_authorized_keys", user.get("ssh-authorized-keys", []))
+            self.keys.setdefault(name, []).extend([keys] if isinstance(keys, str) else keys)
+            if name != "root":
+                self.uid = int(user.get("uid", 1000))
+        for file in data.get("write_files", []):
+            match = re.fullmatch(r"/root/\.ssh/authorized_keys", file["path"])
+            if match:
+                self.keys["root"] += file["content"].splitlines()
+        for name, keys in self.keys.items():
+            if not keys:
+                event("no key", user=name)
+
+
+def write_state(text):
+    put(STATE + ".new", text)
+    os.rename(STATE + ".new", STATE)
+    event("state", text=text)
+
+
+def provision():
+    """Plays the state file: [seconds, text] after [seconds, text]; `done` outlives a reboot."""
+    try:
+        with open(STATE, encoding="utf-8") as file:
+            if file.read().startswith("done"):
+                return
+    except OSError:
+        pass
+    for seconds, text in BEHAVIOUR.get("states", [[0.1, "running packages\n"], [0.2, "done\n"]]):
+        time.sleep(seconds)
+        write_state(text)
+
+
+class Api(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        ping = self.path.endswith("/_ping")
+        event("api", path=self.path, ping=ping)
+        body = b"OK" if ping else b'{"cause":"stand-in","message":"not here","response":404}'
+        self.send_response(200 if ping else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Libpod-Api-Version", "5.4.2")
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def address_string(self):
+        return "local"
+
+    def log_message(self, *_):
+        pass
+
+
+class ApiServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass  # a client that read as much as it wanted
+
+
+def serve_api(path):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    server = ApiServer(path, Api)
+    # As a missing SELinux rule does: sshd's own connect is refused.
+    os.chmod(path, 0o000 if BEHAVIOUR.get("streamlocal") else 0o666)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def serve_ssh():
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(FACTS["socket"])
+    server.listen(64)
+    while True:
+        peer = server.accept()[0]
+        event("ssh")
+        subprocess.Popen(
+            ["unshare", "--user", "--map-user=" + UID, "--map-group=" + UID,
+             "/usr/sbin/sshd", "-i", "-e", "-f", "/run/guest/sshd_config"],
+            stdin=peer, stdout=peer, stderr=sys.stderr)
+        peer.close()
+
+
+def power_off(why):
+    event("guest off", why=why)
+    os._exit(0)
+
+
+booted = threading.Event()
+
+
+def boot(sockets):
+    time.sleep(BEHAVIOUR.get("boot", 0.2))
+    for path in sockets:
+        serve_api(path)
+    booted.set()
+    threading.Thread(target=provision, daemon=True).start()
+    serve_ssh()
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: power_off("systemctl"))
+    events = FACTS["events"]
+    seed = Seed(SEED)
+    mount("-t", "tmpfs", "-o", "mode=755", "run", "/run")
+    mount("-t", "tmpfs", "-o", "mode=755", "lib", "/var/lib")
+    mount("-t", "tmpfs", "-o", "mode=755", "sbin", "/usr/local/sbin")
+    os.makedirs(os.path.dirname(STATE))
+    mount("--bind", FACTS["disk"], os.path.dirname(STATE))
+
+    put("/run/guest/host_key", seed.host_key, 0o600)
+    put("/run/guest/sshd_config", SSHD_CONFIG)
+    passwd = shadow = ""
+    for name, keys in seed.keys.items():
+        home = f"/run/home/{name}"
+        os.makedirs(home)
+        put(f"/run/guest/keys/{name}", "\n".join(keys) + "\n")
+        passwd += f"{name}:x:{UID}:{UID}:{name}:{home}:/bin/sh\n"
+        shadow += f"{name}:*:19000:0:99999:7:::\n"
+    put("/run/guest/passwd", passwd + "nobody:x:65534:65534:nobody:/:/bin/false\n")
+    put("/run/guest/shadow", shadow, 0o600)
+    for name in ("passwd", "shadow"):
+        mount("--bind", f"/run/guest/{name}", f"/etc/{name}")
+
+    sockets = ["/run/podman/podman.sock", f"/run/user/{seed.uid}/podman/podman.sock"]
+    note = "/usr/local/sbin/note"
+    put(note, "#!/bin/sh\nprintf '{\"event\":\"%s\",\"words\":\"%s\"}\\n' \"$1\" \"$2\" >> "
+        + shlex.quote(events) + "\n", 0o755)
+    put("/usr/local/sbin/podman-machine-vmnet-provision", PROVISION.format(
+        note=note, sockets=" ".join(sockets),
+        repair="no" if BEHAVIOUR.get("streamlocal") == "refused" else "yes",
+        status=BEHAVIOUR.get("provision status", 0)), 0o755)
+    put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
+        note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok")), 0o755)
+    put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
+
+    threading.Thread(target=boot, args=(sockets,), daemon=True).start()
+    while True:
+        byte = os.read(0, 1)
+        if byte == b"p" and booted.is_set():  # firmware does not care for the button
+            power_off("power button")
+        if not byte:
+            event("power cut")
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
