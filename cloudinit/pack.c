@@ -51,6 +51,7 @@ int pack_text(const char *text, char **packed, struct error *err)
     archive_entry_set_size(entry, (la_int64_t)length);
     if (archive_write_set_format_raw(archive) != ARCHIVE_OK ||
         archive_write_add_filter_gzip(archive) != ARCHIVE_OK ||
+        archive_write_set_options(archive, "gzip:!timestamp") != ARCHIVE_OK ||
         archive_write_add_filter_b64encode(archive) != ARCHIVE_OK ||
         archive_write_open(archive, &encoded, NULL, collect, NULL) != ARCHIVE_OK ||
         archive_write_header(archive, entry) != ARCHIVE_OK ||

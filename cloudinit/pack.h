@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-// Text as cloud-init's `encoding: gz+b64`, one line. The caller frees *packed. For long texts:
+// Text as cloud-init's `encoding: gz+b64`, one line, the same for the same text. The caller
+// frees *packed. For long texts:
 // cloud-init reads YAML character by character, in Python, several times per boot.
 int pack_text(const char *text, char **packed, struct error *err);
 

@@ -278,6 +278,13 @@ user() {
 
   [ -d "$root$home" ] || must mkdir -m 700 "$root$home"
   [ "$(stat -c %u "$root$home")" = "$uid" ] || must chown "$uid:$gid" "$root$home"
+  # useradd copied these once; a power cut may have taken them.
+  for file in "$root"/etc/skel/.[!.]*; do
+    copy=$root$home/${file##*/}
+    if [ ! -f "$file" ] || [ -s "$copy" ]; then continue; fi
+    must cp "$file" "$copy"
+    must chown "$uid:$gid" "$copy"
+  done
   if [ ! -s "$root$home/.config/containers/containers.conf" ]; then
     put "$home/.config/containers/containers.conf" '[containers]
 netns="bridge"

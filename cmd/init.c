@@ -186,6 +186,7 @@ static int write_seed(const struct machine *m, const struct provider *provider, 
         .agent_vsock = provider->agent_vsock,
         .state_file = GUEST_STATE_FILE,
         .provision_program = GUEST_PROVISION_PROGRAM,
+        .provision_unit = GUEST_PROVISION_UNIT,
         .provider_name = provider->name,
     };
     return seed_write(&seed, iso, err);

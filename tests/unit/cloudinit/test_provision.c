@@ -103,6 +103,7 @@ static int make_guest(void **state)
     put("etc/group", "root:x:0:\nadm:x:4:\nsudo:x:27:admin\nwheel:x:10:core\ncore:x:1000:\n");
     put("etc/subuid", "core:524288:65536\nother:100:5\n");
     put("home/core/.bashrc", "");
+    put("etc/skel/.bashrc", "# skeleton\n");
     put("proc/net/route", "Iface\tDestination\tGateway\neth0\t00000000\t0202000A\n");
     put("usr/share/zoneinfo/Europe/Berlin", "");
     put("calls", "");
@@ -167,6 +168,7 @@ static void assert_provisioned(void)
                    "[containers]\nnetns=\"bridge\"\npids_limit=0\n");
     assert_content("etc/tmpfiles.d/podman-docker.conf",
                    "L+  /run/docker.sock   -    -    -     -   /run/podman/podman.sock\n");
+    assert_content("home/core/.bashrc", "# skeleton\n");
     assert_link("etc/localtime", "../usr/share/zoneinfo/Europe/Berlin");
     assert_link("usr/local/bin/docker", "/usr/bin/podman");
     assert_link("etc/systemd/user/sockets.target.wants/podman.socket",
@@ -423,7 +425,7 @@ static void rootless_with_a_manager_that_is_up(void **state)
                            "systemctl --user start podman.socket\n"),
                      1);
     assert_true(present("var/lib/systemd/linger/core"));
-    assert_int_equal(calls("chown 501:1000 "), 1);
+    assert_int_equal(calls("chown 501:1000 "), 2); // the home, .bashrc
     assert_content("home/core/.config/containers/containers.conf", "# mine\n");
     assert_content("etc/chrony.conf", "pool a\nrtcsync\nmakestep 1 -1\n");
     assert_false(present("etc/localtime"));
