@@ -19,9 +19,8 @@
 
 // Help shows them in this order. A new verb is a row here and a file in meson.build.
 static const struct command *const commands[] = {
-    &command_init, &command_start,   &command_stop, &command_rm,
-    &command_list, &command_inspect, &command_ssh,  &command_image,
-    &command_monitor,
+    &command_init,    &command_start, &command_stop,  &command_rm,      &command_list,
+    &command_inspect, &command_ssh,   &command_image, &command_monitor,
 };
 
 // podman's statuses (contract 0.1).

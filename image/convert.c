@@ -74,6 +74,14 @@ void converter_arrived(struct converter *converter, uint64_t have)
     pthread_mutex_unlock(&converter->mutex);
 }
 
+bool converter_failed(struct converter *converter)
+{
+    pthread_mutex_lock(&converter->mutex);
+    bool failed = converter->failure != NULL;
+    pthread_mutex_unlock(&converter->mutex);
+    return failed;
+}
+
 // Until the first `bytes` of the file are there, or all stop.
 static void wait_for_bytes(struct converter *converter, uint64_t bytes)
 {
@@ -312,7 +320,7 @@ static int finish(struct converter *converter, uint64_t data, struct watch *watc
     join_workers(converter);
     if (converter->failure) {
         *err = *converter->failure;
-        return -1;
+        return sparse_note_space(converter->to, data, err);
     }
     *virtual_size = qcow2_virtual_size(converter->image);
     return 0;

@@ -4,6 +4,7 @@
 #ifndef IMAGE_CONVERT_H
 #define IMAGE_CONVERT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -34,6 +35,7 @@ void converter_arrived(struct converter *converter, uint64_t have); // cheap; an
 // All of the file is there: waits for the rest. Then as convert_qcow2().
 int converter_finish(struct converter *converter, struct watch *watch, uint64_t *virtual_size,
                      struct error *err);
+bool converter_failed(struct converter *converter);
 void converter_free(struct converter *converter); // stops it first; NULL is nothing to free
 
 // So many bytes of a file make it likely that its L1 table is among them.

@@ -61,6 +61,8 @@ static char *shown_url(const char *url)
 static int start_anew(struct transfer *transfer, struct error *err)
 {
     transfer->checked = false;
+    if (transfer->download->restarted)
+        transfer->download->restarted(transfer->download->context);
     return part_reset(&transfer->part, err);
 }
 
@@ -134,13 +136,18 @@ static int take_body(struct transfer *transfer, const char *bytes, size_t length
         return error_set(err, EBADMSG, "the server sends more than the %" PRIu64 " bytes it said",
                          transfer->part.total);
     if (part_add(&transfer->part, bytes, length, err) < 0)
-        return -1;
+        return sparse_note_space(transfer->part.fd, transfer->part.total - transfer->part.have,
+                                 err);
     if (!transfer->checked && transfer->part.total && transfer->download->check &&
         transfer->part.have >= download_check_bytes) {
         transfer->checked = true;
-        return transfer->download->check(transfer->part.fd, transfer->part.have,
-                                         transfer->part.total, transfer->download->label, err);
+        if (transfer->download->check(transfer->part.fd, transfer->part.have, transfer->part.total,
+                                      transfer->download->label, err) < 0)
+            return -1;
     }
+    if (transfer->download->arrived)
+        transfer->download->arrived(transfer->download->context, transfer->part.fd,
+                                    transfer->part.have, transfer->part.total);
     return 0;
 }
 

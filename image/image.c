@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "image/ahead.h"
 #include "image/cache.h"
 #include "image/digest.h"
 #include "image/download.h"
@@ -35,9 +36,25 @@ static int check_head(int fd, uint64_t have, uint64_t total, const char *label, 
     return format_detect(&format, fd, have, total, label, err);
 }
 
+// Takes what was converted while it arrived, if that went well.
+static int keep_ahead(struct ahead *ahead, const struct source *source,
+                      const struct cache_entry *entry, struct watch *watch, const char *origin,
+                      uint64_t *size, struct error *err)
+{
+    CLEANUP(draft_release) struct draft draft = DRAFT_INIT;
+    if (ahead_finish(ahead, &draft, watch, err) < 0) {
+        ahead_restart(ahead); // gives its room back first
+        return err->code == EINTR ? -1 : make_raw(source, entry, watch, origin, size, err);
+    }
+    return cache_keep(entry, draft.path, draft.fd, origin, size, err);
+}
+
 static int fetch_url(const struct image_ref *ref, const struct cache_entry *entry,
                      struct watch *watch, uint64_t *size, struct error *err)
 {
+    CLEANUP(ahead_release) struct ahead ahead = AHEAD_INIT;
+    ahead.prefix = entry->prefix;
+    ahead.label = ref->label;
     const struct download download = {
         .url = ref->source,
         .sha256 = ref->sha256,
@@ -45,6 +62,9 @@ static int fetch_url(const struct image_ref *ref, const struct cache_entry *entr
         .path = entry->download,
         .label = ref->label,
         .check = check_head,
+        .arrived = ahead_arrived,
+        .restarted = ahead_restart,
+        .context = &ahead,
     };
     CLEANUP(source_release)
     struct source source = {
@@ -66,7 +86,7 @@ static int fetch_url(const struct image_ref *ref, const struct cache_entry *entr
             return -1;
         }
     }
-    int result = make_raw(&source, entry, watch, ref->source, size, err);
+    int result = keep_ahead(&ahead, &source, entry, watch, ref->source, size, err);
     // What cannot be converted will not become better; after a full disk or Ctrl-C it is kept.
     if (result == 0 || err->code == EBADMSG)
         unlink(entry->download);

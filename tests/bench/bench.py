@@ -11,6 +11,7 @@ counts: all of it slows down together when the host is busy.
 """
 
 import argparse
+import http.server
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 MIB = 1 << 20
@@ -219,6 +221,55 @@ def bench_huge(args, folder, output):
     print(f", CPU {huge_cpu:.2f} / {small_cpu:.2f} s = {huge_cpu / small_cpu:.2f}")
 
 
+class Throttled(http.server.BaseHTTPRequestHandler):
+    """One file at a steady rate."""
+
+    path_, rate, done = "", 0, 0.0
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(os.path.getsize(self.path_)))
+        self.end_headers()
+        began, sent = time.monotonic(), 0
+        with open(self.path_, "rb") as file:
+            while piece := file.read(256 << 10):
+                self.wfile.write(piece)
+                sent += len(piece)
+                ahead = sent / self.rate - (time.monotonic() - began)
+                if ahead > 0:
+                    time.sleep(ahead)
+        Throttled.done = time.monotonic()
+
+    def log_message(self, *args):
+        pass
+
+
+def bench_overlap(args, folder, output):
+    """A download at 40 MB/s: how long after its last byte is the raw image ready?"""
+    Throttled.path_ = os.path.join(folder, "zlib.qcow2")
+    Throttled.rate = 40e6
+    digest = subprocess.run(["sha256sum", Throttled.path_], check=True, capture_output=True)
+    server = http.server.HTTPServer(("127.0.0.1", 0), Throttled)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    after, alone = [], []
+    with tempfile.TemporaryDirectory(dir=output) as home:
+        target = os.path.join(home, "alone.raw")
+        argv = [args.program, "image", "pull", "--quiet", "--image-sha256"]
+        argv += [digest.stdout.split()[0].decode(), f"http://127.0.0.1:{server.server_port}/i"]
+        for _ in range(min(args.runs, 3)):
+            environment = dict(os.environ, XDG_CACHE_HOME=home)
+            subprocess.run(argv, check=True, env=environment, stdout=subprocess.DEVNULL)
+            after.append(time.monotonic() - Throttled.done)
+            shutil.rmtree(os.path.join(home, "podman-machine-vmnet"))
+            convert = [args.program, "image", "convert", "--quiet", Throttled.path_, target]
+            alone.append(Run(convert, target).wall)
+            os.unlink(target)
+    server.shutdown()
+    late, whole = median(after), median(alone)
+    print(f"download at 40 MB/s: ready {late:.2f} s after the last byte", end="")
+    print(f", {late / whole * 100:.0f}% of the {whole:.2f} s of converting alone")
+
+
 def bench_lay_down(args, folder):
     """From the cached image to a 100 GiB disk, on the file systems given by --lay-down."""
     for place in args.lay_down:
@@ -252,6 +303,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--method", choices=("zlib", "zstd"), action="append")
     parser.add_argument("--no-huge", action="store_true")
+    parser.add_argument("--no-overlap", action="store_true")
+    parser.add_argument("--no-convert", action="store_true")
     parser.add_argument("--lay-down", action="append", default=[], metavar="FOLDER")
     args = parser.parse_args()
     if not shutil.which("qemu-img"):
@@ -261,11 +314,14 @@ def main():
     output = args.output or args.folder
     methods = args.method or ["zlib", "zstd"]
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, median of {args.runs}")
-    bench_convert(args, folder, output, methods, "tmpfs" if output == "/dev/shm" else output)
+    if not args.no_convert:
+        bench_convert(args, folder, output, methods, "tmpfs" if output == "/dev/shm" else output)
     if args.disk:
         bench_convert(args, folder, args.disk, methods, "disk")
     if not args.no_huge:
         bench_huge(args, folder, output)
+    if not args.no_overlap:
+        bench_overlap(args, folder, output)
     if args.lay:
         make_huge(folder, 1024)
         bench_lay_down(args, folder)
