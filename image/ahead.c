@@ -36,8 +36,8 @@ static int begin(struct ahead *ahead, int fd, uint64_t have, uint64_t total, str
         return error_errno(err, "cannot duplicate a descriptor");
     if (draft_open(&ahead->draft, ahead->prefix, err) < 0)
         return -1;
-    return converter_begin(&ahead->converter, ahead->fd, have, total, ahead->label,
-                           ahead->draft.fd, err);
+    return converter_begin(&ahead->converter, ahead->fd, have, total, ahead->label, ahead->draft.fd,
+                           err);
 }
 
 void ahead_arrived(void *context, int fd, uint64_t have, uint64_t total)

@@ -23,6 +23,7 @@ struct image_ref {
 // catalog name goes before a file of that name; "./NAME" is the file.
 // Refuses, before anything is fetched and with what to do: an unknown name, a missing file,
 // a URL with no digest known for it, a digest that is not 64 hex digits, docker:// references.
+// "fedora-latest" alone asks a server: Fedora's list of releases (image/releases.h).
 // ENOENT: no such name or file; EINVAL: the rest.
 int image_resolve(struct image_ref *ref, const char *image, const char *sha256, const char *arch,
                   struct error *err);
