@@ -20,8 +20,11 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
+#include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
+#include "cmd/settle.h"
 #include "cmd/target.h"
 #include "provider/connection.h"
 #include "provider/ladder.h"
@@ -103,6 +106,16 @@ static int decide_connection(const struct machine *m, const struct start_options
     return 0;
 }
 
+static void tell_of_rootful(const struct machine *m)
+{
+    cleanup_free char *hint = target_hint(m->name);
+    printf("\nThis machine is currently configured in rootless mode. If your containers\n"
+           "require root permissions (e.g. ports < 1024), or if you run into compatibility\n"
+           "issues with non-podman clients, you can switch using the following command:\n\n"
+           "\t%s set --rootful%s\n\n",
+           command_program, hint);
+}
+
 static int start_under_lock(const char *name, const struct start_options *options,
                             struct machine *m, struct error *err)
 {
@@ -127,6 +140,10 @@ static int start_under_lock(const char *name, const struct start_options *option
         return -1;
     if (old_port && m->ssh.port != old_port)
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
+    if (!m->rootful && !options->quiet && !options->no_info)
+        tell_of_rootful(m);
+    if (settle_guest(m, err) < 0)
+        return -1;
     if (!change_default)
         return 0;
     cleanup_free char *file = paths_connections();
@@ -154,6 +171,10 @@ int start_machine(const char *name, const struct start_options *options, struct 
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
     if (!machine_exists(name))
         return error_set(err, ENOENT, "%s: VM does not exist", name);
+    // [engine] env may hold the proxies.
+    CLEANUP(config_release) struct config config = CONFIG_INIT;
+    if (config_load(&config, err) < 0)
+        return -1;
     interrupt_watch();
     if (!options->quiet) {
         printf("Starting machine \"%s\"\n", name);
@@ -164,6 +185,7 @@ int start_machine(const char *name, const struct start_options *options, struct 
     if (!options->quiet && !options->no_info)
         tell_api_socket(&m);
     printf("Machine \"%s\" started successfully\n", name);
+    events_publish(name, "start");
     return 0;
 }
 
