@@ -1,12 +1,15 @@
 #!/bin/bash
-# install-deps.sh [build] [run] [test]
+# install-deps.sh [build] [run] [test] [guest]
 #
 # Installs, with apt-get (as root or by sudo) or Homebrew, what is missing of what the named
-# purposes need; all three by default. Says what it installs. Nothing missing: does nothing.
+# purposes need; all by default. Says what it installs. Nothing missing: does nothing.
+#
+#   build  to build the program     test   to run the tests without guests
+#   run    to run it                guest  to build a guest image, to unpack QEMU and podman
 set -euo pipefail
 
 die() { echo "install-deps.sh: $*" >&2; exit 1; }
-[ $# -gt 0 ] || set -- build run test
+[ $# -gt 0 ] || set -- build run test guest
 
 needed() { # KIND-PURPOSE: prints the packages
   case $1 in
@@ -20,13 +23,14 @@ needed() { # KIND-PURPOSE: prints the packages
       esac ;;
     debian-test)
       echo libcmocka-dev clang clang-tidy clang-format shellcheck codespell git python3 \
-        openssh-server libarchive-tools curl
-      # to build a guest image and to unpack QEMU and podman
-      echo mmdebstrap debian-archive-keyring e2fsprogs mtools gdisk qemu-utils xz-utils ;;
+        openssh-server libarchive-tools ;;
+    debian-guest)
+      echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils ;;
     brew-build) echo meson ninja pkgconf jansson libssh2 libarchive libdeflate zstd openssl@3 curl ;;
     brew-run) echo krunkit vfkit ;;
+    brew-guest) ;; # only on Debian
     brew-test) echo cmocka clang-format llvm shellcheck codespell ;;
-    *) die "no purpose '${1#*-}': build, run or test" ;;
+    *) die "no purpose '${1#*-}': build, run, test or guest" ;;
   esac
 }
 

@@ -53,6 +53,15 @@ static int pause_or_give_up(const struct waiting *wait, struct error *err)
     return -1;
 }
 
+// For one login: no longer than there is time at all.
+static int64_t login_ms(const struct waiting *wait)
+{
+    int64_t left_ms = wait->deadline_ms - clock_monotonic_ms();
+    if (left_ms < 1000)
+        return 1000;
+    return left_ms < step_ms ? left_ms : step_ms;
+}
+
 static void disconnect(struct waiting *wait)
 {
     ssh_free(wait->session);
@@ -73,7 +82,7 @@ static int connect_once(struct waiting *wait, struct error *err)
         wait->port = port;
         report(wait, PHASE_SSH, NULL);
     }
-    if (guest_open(&wait->session, m, wait->host, wait->port, NULL, step_ms, err) < 0)
+    if (guest_open(&wait->session, m, wait->host, wait->port, NULL, login_ms(wait), err) < 0)
         return error_prefix(err, "ssh error");
     return 0;
 }
@@ -186,8 +195,8 @@ static int ping_once(struct waiting *wait, bool root, const char *socket, struct
     if (root)
         return ssh_ping_socket(wait->session, socket, err);
     struct ssh_session *session;
-    if (guest_open(&session, wait->r->m, wait->host, wait->port, wait->r->m->ssh.user, step_ms,
-                   err) < 0) {
+    if (guest_open(&session, wait->r->m, wait->host, wait->port, wait->r->m->ssh.user,
+                   login_ms(wait), err) < 0) {
         error_prefix(err, "ssh error: user %s", wait->r->m->ssh.user);
         err->code = EAGAIN; // not to be taken for a refused channel
         return -1;
