@@ -82,12 +82,12 @@ static int run_upgrade(const struct values *values, const char *name, struct err
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
     bool json = values->format != NULL;
     int status;
+    if (machine_load(&m, name, err) < 0)
+        return -1;
     if (json && strcmp(values->format, "json") != 0)
         return error_set(err, EINVAL, "only value of `json` is supported");
     if (values->restart.value && (json || values->dry_run.value))
         return error_set(err, EINVAL, "--restart cannot be used with --dry-run or --format");
-    if (machine_load(&m, name, err) < 0)
-        return -1;
     if (json || values->dry_run.value) {
         if (in_guest(&m, check, json, &status, err) < 0)
             return -1;

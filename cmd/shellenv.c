@@ -26,7 +26,7 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         return error_set(err, ENOENT, "the front-end 'podman' is not installed");
     *strrchr(front, '/') = '\0';
     if (shell == SHELL_FISH) {
-        strbuf_adds(&out, "fish_add_path --global --move --prepend ");
+        strbuf_adds(&out, "fish_add_path --path --move --prepend ");
         shell_quote(&out, shell, front);
         strbuf_adds(&out, ";\n");
     } else { // a second time it changes nothing

@@ -246,9 +246,10 @@ class Podman(harness.PodmanTest):
                  words="foobar: VM does not exist")
         self.bad("machine", "os", "upgrade", "foobar", words="foobar: VM does not exist")
         self.bad("machine", "os", words="missing command 'podman machine os COMMAND'")
-        self.bad("machine", "os", "upgrade", "--restart", "-n",
+        self.make("box")
+        self.bad("machine", "os", "upgrade", "--restart", "-n", "box",
                  words="--restart cannot be used with --dry-run or --format")
-        self.bad("machine", "os", "upgrade", "-f", "yaml",
+        self.bad("machine", "os", "upgrade", "-f", "yaml", "box",
                  words="only value of `json` is supported")
 
     def test_53_reset_from_scratch(self):
