@@ -144,8 +144,6 @@ static void tell_of_foreign(const struct values *values)
         log_warn("volumes are not mounted into the machine yet");
     if (values->playbook) // Podman Desktop always gives one, to set registries up
         log_warn("the playbook '%s' is not run in the machine yet", values->playbook);
-    if (values->swap.value)
-        log_warn("the machine gets no swap yet");
 }
 
 // Clears what a killed init left of this name: a folder without a record. It was registered

@@ -90,6 +90,30 @@ static void add_proxies(struct strbuf *script)
     add_file(script, "/etc/profile.d/default-env.sh", profile.text);
 }
 
+// As podman has it where the guest can (Fedora does), else a file.
+static void add_swap(struct strbuf *script, const struct machine *m)
+{
+    unsigned long long mib = m->resources.swap_mib;
+    if (mib == 0)
+        return;
+    cleanup_free char *zram = xasprintf("[zram0]\nzram-size=%llu", mib);
+    strbuf_adds(script, "if [ -x /usr/lib/systemd/system-generators/zram-generator ]; then\n  ");
+    add_file(script, "/etc/systemd/zram-generator.conf", zram);
+    strbuf_addf(script,
+                "  if [ -n \"$changed\" ]; then\n"
+                "    systemctl daemon-reload\n"
+                "    systemctl restart systemd-zram-setup@zram0.service\n"
+                "    systemctl start dev-zram0.swap\n"
+                "    changed=\n"
+                "  fi\n"
+                "elif [ ! -e /swapfile ]; then\n"
+                "  { truncate -s 0 /swapfile; chattr +C /swapfile || true; } 2>/dev/null\n"
+                "  chmod 600 /swapfile && fallocate -l %lluM /swapfile && mkswap -q /swapfile &&\n"
+                "    echo '/swapfile none swap defaults 0 0' >>/etc/fstab && swapon /swapfile\n"
+                "fi\n",
+                mib);
+}
+
 char *settle_script(const struct machine *m)
 {
     CLEANUP(strbuf_release) struct strbuf script = STRBUF_INIT;
@@ -97,6 +121,7 @@ char *settle_script(const struct machine *m)
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
         proxies = proxies || getenv(variables[i]);
     strbuf_adds(&script, helpers);
+    add_swap(&script, m);
     if (!proxies && !m->rootful_changed)
         strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit 0\n");
     add_proxies(&script);

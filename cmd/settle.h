@@ -7,7 +7,7 @@
 #include "provider/machine.h"
 
 // What a guest is told at each start by the one who starts it: the proxies of this environment
-// (none, when it has none), and after `set --rootful` where /run/docker.sock leads.
+// (none, when it has none), its swap, and after `set --rootful` where /run/docker.sock leads.
 int settle_guest(struct machine *m, struct error *err);
 
 // The text of the shell script for that; the caller frees. NULL: nothing is to be told.

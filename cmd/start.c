@@ -21,6 +21,7 @@
 #include "base/platform.h"
 #include "cmd/command.h"
 #include "cmd/config.h"
+#include "cmd/docker_socket.h"
 #include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
@@ -151,19 +152,44 @@ static int start_under_lock(const char *name, const struct start_options *option
     return connection_set_default(file, wanted, err);
 }
 
+static void tell_docker_host(const char *still, const char *socket)
+{
+    printf("You can %sconnect Docker API clients by setting DOCKER_HOST using the\n"
+           "following command in your terminal session:\n\n"
+           "        export DOCKER_HOST='unix://%s'\n\n",
+           still, socket);
+}
+
 static void tell_api_socket(const struct machine *m)
 {
+    cleanup_free char *hint = target_hint(m->name);
     cleanup_free char *socket = machine_path(m->name, MACHINE_API_SOCKET);
     if (follow_api_socket(m->name, api_socket_ms) < 0) {
         log_warn("API socket failed ping test");
         return;
     }
-    bool is_darwin = strcmp(platform_name, "darwin") == 0;
-    printf("API forwarding listening on: %s\n", socket);
-    printf("You can %sconnect Docker API clients by setting DOCKER_HOST using the\n"
-           "following command in your terminal session:\n\n"
-           "        export DOCKER_HOST='unix://%s'\n\n",
-           is_darwin ? "still " : "", socket);
+    // Nothing but a Mac has podman's helper for docker's own socket.
+    if (strcmp(platform_name, "darwin") != 0) {
+        printf("API forwarding listening on: %s\n", socket);
+        tell_docker_host("", socket);
+        return;
+    }
+    enum docker_claim claim = docker_socket_claim_here(socket);
+    printf("API forwarding listening on: %s\n",
+           claim == DOCKER_OURS ? "/var/run/docker.sock" : socket);
+    if (claim == DOCKER_OURS)
+        puts("Docker API clients default to this address. You do not need to set DOCKER_HOST.\n");
+    else if (claim == DOCKER_TAKEN)
+        puts("\nAnother process was listening on the default Docker API socket address.");
+    else
+        printf("\nThe system helper service is not installed; the default Docker API socket\n"
+               "address can't be used by podman. If you would like to install it, run the "
+               "following commands:\n\n"
+               "        sudo podman-mac-helper install\n"
+               "        %s stop%s; %s start%s\n\n",
+               command_program, hint, command_program, hint);
+    if (claim != DOCKER_OURS)
+        tell_docker_host("still ", socket);
 }
 
 int start_machine(const char *name, const struct start_options *options, struct error *err)

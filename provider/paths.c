@@ -83,6 +83,12 @@ char *paths_known_hosts(void)
     return xasprintf("%s/.ssh/known_hosts", home);
 }
 
+char *paths_podman_socket_link(void)
+{
+    cleanup_free char *data = xdg("XDG_DATA_HOME", ".local/share");
+    return xasprintf("%s/containers/podman/machine/podman.sock", data);
+}
+
 char *paths_podman_ports(void)
 {
     cleanup_free char *data = xdg("XDG_DATA_HOME", ".local/share");

@@ -23,6 +23,9 @@ char *paths_podman_ports(void);
 // Where podman looks for sockets of those who want to know of machine events (contract B.1).
 char *paths_events(void);
 
+// What podman-mac-helper makes /var/run/docker.sock lead to (contract D.6).
+char *paths_podman_socket_link(void);
+
 // The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path
 // would not fit into sockaddr_un: 103 bytes on macOS, the same here for all systems.
 char *paths_runtime(void);
