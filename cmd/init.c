@@ -22,10 +22,16 @@
 #include "base/random.h"
 #include "cloudinit/seed.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
+#include "cmd/events.h"
+#include "cmd/foreign.h"
 #include "cmd/interrupt.h"
+#include "cmd/peer.h"
+#include "cmd/resources.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
 #include "cmd/timezone.h"
+#include "cmd/volume.h"
 #include "image/image.h"
 #include "provider/connection.h"
 #include "provider/guest.h"
@@ -34,31 +40,36 @@
 #include "provider/provider.h"
 #include "provider/registration.h"
 #include "provider/ssh.h"
+#include "provider/state.h"
 
-static const uint64_t mib = 1 << 20;
 static const uint64_t gib = 1 << 30;
 static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
-// A file system's largest file is smaller, but not by much: 8 EiB would overflow off_t.
-static const uint64_t largest_disk_gib = 1 << 30;
-
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet;
     struct strvec dns;
+    const char *format;
+    struct option_uint swap;
+    struct option_bool exist_ok;
+    struct foreign foreign;
 };
 
 static void values_release(struct values *values)
 {
     strvec_release(&values->dns);
+    foreign_release(&values->foreign);
 }
 
 // --- checks, in podman's order ------------------------------------------------------------------
 
-static int check_provider(const struct provider **provider, const char *name, struct error *err)
+static int check_provider(const struct provider **provider, const char *name,
+                          const char *configured, struct error *err)
 {
     const char *variable = getenv("CONTAINERS_MACHINE_PROVIDER");
+    if (!name && !variable && configured && *configured)
+        name = configured;
     if (!name)
         name = variable && provider_find(variable) ? variable : platform_default_provider;
     *provider = provider_find(name);
@@ -73,20 +84,11 @@ static int check_provider(const struct provider **provider, const char *name, st
 
 static int check_resources(const struct values *values, struct error *err)
 {
-    uint64_t host_mib = platform_memory_bytes() / mib;
-    if (values->memory.value > host_mib)
-        return error_set(err, EINVAL,
-                         "requested amount of memory (%" PRIu64
-                         " MB) greater than total system memory (%" PRIu64 " MB)",
-                         values->memory.value, host_mib);
-    if (values->cpus.value > platform_cpu_count())
-        return error_set(err, EINVAL,
-                         "requested number of CPUs (%" PRIu64
-                         ") greater than number of host CPUs (%u)",
-                         values->cpus.value, platform_cpu_count());
-    if (values->disk_size.value > largest_disk_gib)
-        return error_set(err, EINVAL, "requested disk size (%" PRIu64 " GB) is too large",
-                         values->disk_size.value);
+    if (resources_check_memory(values->memory.value, err) < 0 ||
+        resources_check_cpus(values->cpus.value, err) < 0 ||
+        resources_check_disk(values->disk_size.value, err) < 0 ||
+        volumes_check(&values->foreign.volumes, err) < 0)
+        return -1;
     for (size_t i = 0; i < values->dns.count; i++) {
         unsigned char address[16];
         if (inet_pton(AF_INET, values->dns.items[i], address) != 1 &&
@@ -97,10 +99,16 @@ static int check_resources(const struct values *values, struct error *err)
     return 0;
 }
 
+// Whose ever it is: podman's commands would find the one or the other.
 static int check_absent(const char *name, struct error *err)
 {
+    cleanup_free char *provider = NULL;
     if (machine_exists(name))
         return error_set(err, EEXIST, "machine \"%s\" already exists", name);
+    if (peer_has_machine(name, &provider))
+        return error_set(err, EEXIST,
+                         "machine \"%s\" already exists: it is podman's own, of provider %s", name,
+                         provider);
     return 0;
 }
 
@@ -140,6 +148,7 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->resources.cpus = values->cpus.value ? values->cpus.value : 1;
     m->resources.memory_mib = values->memory.value ? values->memory.value : default_memory_mib;
     m->resources.disk_gib = values->disk_size.value;
+    m->resources.swap_mib = values->swap.value;
     m->ssh.user = xstrdup(values->username);
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
@@ -237,6 +246,7 @@ static int create(const char *name, const struct values *values, const struct pr
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
+    foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
@@ -251,50 +261,87 @@ static int create(const char *name, const struct values *values, const struct pr
     return 0;
 }
 
-static int run(const struct command *self, int argc, char **argv, struct error *err)
+static void set_defaults(struct values *values, const struct config *config)
 {
-    CLEANUP(values_release)
-    struct values values = {
-        .username = "core",
-        .timezone = "local",
-        .cpus = {.value = platform_cpu_count() / 2},
-        .memory = {.value = default_memory_mib},
-        .disk_size = {.value = default_disk_gib},
+    unsigned half = platform_cpu_count() / 2;
+    *values = (struct values){
+        .image = config->image,
+        .username = config->user ? config->user : "core",
+        .timezone = config->timezone && *config->timezone ? config->timezone : "local",
+        .cpus = {.value = config->cpus ? config->cpus
+                          : half       ? half
+                                       : 1},
+        .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
+        .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
+        .foreign = {.tls_verify = {.value = true}},
     };
-    CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
-    const struct provider *provider;
-    if (!values.cpus.value)
-        values.cpus.value = 1;
-    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
-        return -1;
-    const char *name = operands.count ? operands.items[0] : default_machine;
-    if (strcmp(values.username, "root") == 0)
-        return error_set(err, EINVAL,
-                         "invalid username \"root\": root can log in anyway; for rootful "
-                         "containers use --rootful");
-    if (machine_check_name(name, err) < 0 || check_provider(&provider, values.provider, err) < 0 ||
-        machine_check_user(values.username, err) < 0)
-        return -1;
+}
 
-    interrupt_watch();
-    if (create(name, &values, provider, err) < 0)
+// `existed`: with --exist-ok, so that a script can be run again.
+static int finish(const char *name, const struct values *values, bool existed, struct error *err)
+{
+    CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
+    bool json = values->format != NULL;
+    if (json)
+        printf("{\"machine\":\"%s\",\"phase\":\"%s\"}\n", name, existed ? "exists" : "created");
+    else if (!existed)
+        puts("Machine init complete");
+    if (!existed) {
+        events_publish(name, "init");
+    } else if (machine_ask(&now, name, err) < 0) {
         return -1;
-    puts("Machine init complete");
-    if (values.now.value) {
+    }
+    if (values->now.value && now.state != MACHINE_RUNNING) {
         const struct start_options options = {
-            .quiet = values.quiet.value,
-            .update_connection = values.update_connection.value,
-            .update_connection_given = values.update_connection.given,
-            .timeout_s = values.timeout.value,
+            .json = json,
+            .quiet = values->quiet.value,
+            .update_connection = values->update_connection.value,
+            .update_connection_given = values->update_connection.given,
+            .timeout_s = values->timeout.value,
         };
         fflush(stdout);
         return start_machine(name, &options, err);
     }
     cleanup_free char *hint = target_hint(name);
-    if (!values.quiet.value)
+    if (!json && !values->quiet.value && !values->now.value)
         printf("To start your machine run:\n\n\t%s start%s\n\n", command_program, hint);
     return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv, struct error *err)
+{
+    CLEANUP(config_release) struct config config = CONFIG_INIT;
+    CLEANUP(values_release) struct values values = {0};
+    CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
+    const struct provider *provider;
+    if (config_load(&config, err) < 0)
+        return -1;
+    set_defaults(&values, &config);
+    if (options_parse(self, argc, argv, &values, &operands, err) < 0 ||
+        start_check_format(values.format, err) < 0)
+        return -1;
+    // podman's image names its own machine images.
+    if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
+        values.image = NULL;
+    values.foreign.volumes_given = values.foreign.volumes.count && *values.foreign.volumes.items[0];
+    const char *name = operands.count ? operands.items[0] : default_machine;
+    if (values.exist_ok.value && machine_exists(name))
+        return finish(name, &values, true, err);
+    if (strcmp(values.username, "root") == 0)
+        return error_set(err, EINVAL,
+                         "invalid username \"root\": root can log in anyway; for rootful "
+                         "containers use --rootful");
+    if (machine_check_name(name, err) < 0 ||
+        check_provider(&provider, values.provider, config.provider, err) < 0 ||
+        machine_check_user(values.username, err) < 0 ||
+        foreign_check(&values.foreign, provider->name, err) < 0)
+        return -1;
+
+    interrupt_watch();
+    if (create(name, &values, provider, err) < 0)
+        return -1;
+    return finish(name, &values, false, err);
 }
 
 static const struct option_spec options[] = {
@@ -311,20 +358,39 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, dns),
      .value = "address",
      .help = "DNS server of the guest, before those that DHCP gives (can be repeated)"},
+    {.name = "exist-ok",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, exist_ok),
+     .help = "Succeed if there is a machine of this name already"},
+    {.name = "format",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, format),
+     .help = "Tell of each step as json, an object a line"},
     {.name = "identity",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, identity),
      .value = "path",
      .help = "Private SSH key to use instead of a new one"},
+    {.name = "ignition-path",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, foreign.ignition_path)},
     {.name = "image",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, image),
      .help = "Cloud image: a known name (fedora-44), a URL or a file"},
+    {.name = "image-path",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, image),
+     .help = "Image",
+     .deprecated = "use --image instead"},
     {.name = "image-sha256",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, image_sha256),
      .value = "hex",
      .help = "SHA-256 that the image file must have; required for a URL"},
+    {.name = "import-native-ca",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, foreign.import_native_ca)},
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
@@ -334,6 +400,9 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, now),
      .help = "Start machine now"},
+    {.name = "playbook",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, foreign.playbook)},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),
@@ -343,11 +412,17 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, quiet),
      .help = "Show no progress and no hints"},
+    {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, foreign.reexec)},
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),
      .help = "Whether this machine should prefer rootful container execution (default for the "
              "vmnet providers)"},
+    {.name = "swap",
+     .letter = 's',
+     .kind = OPTION_UINT,
+     .offset = offsetof(struct values, swap),
+     .help = "Swap in MiB"},
     {.name = "timeout",
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, timeout),
@@ -356,15 +431,32 @@ static const struct option_spec options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, timezone),
      .help = "Set timezone"},
+    {.name = "tls-verify", // of registries, from which we take nothing
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, foreign.tls_verify)},
     {.name = "update-connection",
      .letter = 'u',
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, update_connection),
      .help = "Set default system connection for this machine"},
+    {.name = "usb", .kind = OPTION_STRINGS, .offset = offsetof(struct values, foreign.usb)},
+    {.name = "user-mode-networking", // for WSL; podman ignores it elsewhere
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, foreign.user_mode_networking)},
     {.name = "username",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, username),
      .help = "Username used in image"},
+    {.name = "volume",
+     .letter = 'v',
+     .kind = OPTION_STRINGS,
+     .offset = offsetof(struct values, foreign.volumes),
+     .help = "Volumes to mount, source:target"},
+    {.name = "volume-driver",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, foreign.volume_driver),
+     .help = "Volume driver",
+     .deprecated = "will be ignored"},
     {.name = NULL},
 };
 
