@@ -85,7 +85,8 @@ static const char *last_words(struct strbuf *words)
     return words->length > 600 ? words->text + words->length - 600 : words->text;
 }
 
-int process_run(const struct strvec *argv, struct strbuf *out, struct error *err)
+int process_call(const struct strvec *argv, struct strbuf *out, struct strbuf *words,
+                 int *wait_status, struct error *err)
 {
     const char *name = argv->items[0];
     cleanup_free char *shown = strvec_quote(argv);
@@ -116,17 +117,25 @@ int process_run(const struct strvec *argv, struct strbuf *out, struct error *err
 
     close(steal_fd(&out_write));
     close(steal_fd(&err_write));
-    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
-    drain(out_read, out, err_read, &words);
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
+    drain(out_read, out, err_read, words);
+    while (waitpid(pid, wait_status, 0) < 0)
         if (errno != EINTR)
             return error_errno(err, "cannot wait for '%s'", name);
+    return 0;
+}
+
+int process_run(const struct strvec *argv, struct strbuf *out, struct error *err)
+{
+    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
+    int status;
+    if (process_call(argv, out, &words, &status, err) < 0)
+        return -1;
     if (status == 0)
         return 0;
     cleanup_free char *how = process_describe_status(status);
     const char *said = last_words(&words);
-    return error_set(err, ECHILD, "'%s' failed: %s%s%s", name, how, *said ? ": " : "", said);
+    return error_set(err, ECHILD, "'%s' failed: %s%s%s", argv->items[0], how, *said ? ": " : "",
+                     said);
 }
 
 char *process_describe_status(int wait_status)

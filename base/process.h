@@ -22,6 +22,11 @@ char *process_find(const char *name, const char *const *dirs);
 // for the error. A status other than 0, or a signal, is ECHILD with the program's last words.
 int process_run(const struct strvec *argv, struct strbuf *out, struct error *err);
 
+// As process_run(), but every end of the program is an answer: `wait_status` as waitpid gives
+// it. `words` (may be NULL) gets its stderr.
+int process_call(const struct strvec *argv, struct strbuf *out, struct strbuf *words,
+                 int *wait_status, struct error *err);
+
 // "exit status 3", "killed by signal 9 (Killed)". The caller frees.
 char *process_describe_status(int wait_status);
 

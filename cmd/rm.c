@@ -16,6 +16,7 @@
 #include "cmd/target.h"
 #include "provider/registration.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     struct option_bool force;
@@ -59,7 +60,10 @@ static int remove_machine(const char *name, bool force, struct error *err)
         return -1;
     if (!yes)
         return 0;
-    if (registration_remove(name, err) < 0)
+    const struct machine m = {.name = (char *)name};
+    const struct supervisor *supervisor = supervisor_for(&m);
+    if (supervisor->autostart(&m, false, err) < 0 || supervisor->clear(&m, err) < 0 ||
+        registration_remove(name, err) < 0)
         return -1;
     return machine_remove(name, err);
 }

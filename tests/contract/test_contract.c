@@ -297,12 +297,14 @@ static void plist(void **state)
     const struct launchd_job usual = {
         .machine = "default",
         .program = "/opt/homebrew/bin/podman-machine-vmnet",
+        .timeout_s = 1800,
         .log = "/Users/user/.local/share/podman-machine-vmnet/machines/default/monitor.log",
         .environment = &plain,
     };
     const struct launchd_job escaped = {
         .machine = "my-vm.test.1",
         .program = "/Users/Zoë & <co>/bin/podman-machine-vmnet",
+        .timeout_s = 60,
         .log = "/Users/Zoë & <co>/monitor.log",
         .at_login = true,
         .environment = &odd,
