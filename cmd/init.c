@@ -29,6 +29,7 @@
 #include "image/image.h"
 #include "provider/connection.h"
 #include "provider/guest.h"
+#include "provider/guest_session.h"
 #include "provider/paths.h"
 #include "provider/port.h"
 #include "provider/provider.h"
@@ -171,6 +172,17 @@ static int write_seed(const struct machine *m, const struct provider *provider, 
         ssh_key_public(&host_key_public, host_key_path, err) < 0 ||
         file_read(&host_key, host_key_path, 16384, err) < 0)
         return -1;
+    cleanup_free char *root_socket = guest_socket(m, true), *user_socket = guest_socket(m, false);
+    const struct seed_vsock vsock = {
+        .program = GUEST_AGENT_PROGRAM,
+        .report = GUEST_VSOCK_REPORT,
+        .ssh = GUEST_VSOCK_SSH,
+        .api_root = GUEST_VSOCK_API_ROOT,
+        .api_user = GUEST_VSOCK_API_USER,
+        .control = GUEST_VSOCK_CONTROL,
+        .api_root_socket = root_socket,
+        .api_user_socket = user_socket,
+    };
     const struct seed seed = {
         .instance_id = m->instance_id,
         .hostname = m->name,
@@ -184,6 +196,7 @@ static int write_seed(const struct machine *m, const struct provider *provider, 
         .dns = (const char *const *)m->dns.items,
         .timezone = m->timezone,
         .agent_vsock = provider->agent_vsock,
+        .vsock = provider->vsock ? &vsock : NULL,
         .state_file = GUEST_STATE_FILE,
         .provision_program = GUEST_PROVISION_PROGRAM,
         .provider_name = provider->name,
@@ -213,7 +226,7 @@ static int connect_podman(const struct machine *m, const struct provider *provid
     unsigned port;
     if (!provider->network->needs_port)
         return 0;
-    if (provider->network->address(m, &host, &port, err) < 0)
+    if (provider->network->ways->find(m, &host, &port, err) < 0)
         return -1;
     return registration_set(m, host, port, err);
 }

@@ -92,7 +92,7 @@ static void rows_release(struct rows *rows)
 static bool is_user_mode(const struct machine *m)
 {
     const struct provider *provider = provider_find(m->provider);
-    return provider && provider->network->needs_port;
+    return provider && provider->network->user_mode;
 }
 
 // What tools look for in VMType decides what they do: ramalama passes a GPU on when it reads

@@ -14,7 +14,10 @@
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "provider/guest_session.h"
+#include "provider/reach.h"
 #include "provider/state.h"
+
+static const int64_t login_ms = 30000;
 
 struct values {
     const char *username;
@@ -38,7 +41,12 @@ static int find_guest(const struct machine *m, char **host, unsigned *port, stru
     }
     if (target_provider(&provider, m, err) < 0)
         return -1;
-    return provider->network->address(m, host, port, err);
+    // Not known to the monitor yet, or there is none: the first way that leads to the guest.
+    struct ssh_session *session;
+    if (reach_open(&session, m, provider, NULL, login_ms, host, port, err) < 0)
+        return -1;
+    ssh_free(session);
+    return 0;
 }
 
 static int run(const struct command *self, int argc, char **argv, struct error *err)

@@ -16,10 +16,15 @@ static bool pretended(unsigned *major, unsigned *minor)
     return text && sscanf(text, "%u.%u", major, minor) >= 1;
 }
 
-bool host_is_macos(void)
+bool host_is_pretended(void)
 {
     unsigned major, minor;
-    return pretended(&major, &minor) || strcmp(platform_name, "darwin") == 0;
+    return pretended(&major, &minor);
+}
+
+bool host_is_macos(void)
+{
+    return host_is_pretended() || strcmp(platform_name, "darwin") == 0;
 }
 
 void host_macos_version(unsigned *major, unsigned *minor)

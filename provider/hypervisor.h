@@ -32,6 +32,12 @@ struct tools {
     char *folder;            // where the command line finds the machine's files: its folder, or a
                              // clean symbolic link to it where a path has ',' or '='
     char *control;           // where the hypervisor makes its control socket
+
+    // Unix sockets of the host that the hypervisor joins to vsock ports of guest.h; NULL: it
+    // cannot. On `report` we listen; the others are made by the hypervisor.
+    struct {
+        char *report, *ssh, *api, *shutdown;
+    } vsock;
 };
 
 #define TOOLS_INIT \

@@ -13,6 +13,7 @@
 #include "provider/control.h"
 #include "provider/machine.h"
 #include "provider/tool.h"
+#include "provider/vsock.h"
 
 // Its option parser cuts at every ',' and then at every '=' (src/cmdline.rs, parse_args).
 static const char unspeakable[] = ",=";
@@ -28,6 +29,7 @@ static int krunkit_probe(struct tools *tools, const struct machine *m, struct er
         return -1;
     free(tools->folder);
     tools->folder = folder;
+    vsock_plan(tools, m, true);
     return 0;
 }
 
@@ -58,6 +60,7 @@ static int krunkit_append(const struct machine *m, const struct tools *tools,
                  port->offload ? "on" : "off");
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
     strvec_push(argv, "vsockPort=1234");
     // Taken as it stands after unix:// (src/status.rs), whatever is in it.

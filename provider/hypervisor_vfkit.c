@@ -14,6 +14,7 @@
 #include "provider/control.h"
 #include "provider/machine.h"
 #include "provider/tool.h"
+#include "provider/vsock.h"
 
 // Devices are cut at ',' (pkg/config/virtio.go); the boot loader's list also takes '"' for quoting
 // (pkg/cmdline/string_slice.go). '=' is cut only once, so it may be in a path.
@@ -29,6 +30,7 @@ static int vfkit_probe(struct tools *tools, const struct machine *m, struct erro
         return -1;
     free(tools->folder);
     tools->folder = folder;
+    vsock_plan(tools, m, true);
     return 0;
 }
 
@@ -69,6 +71,7 @@ static int vfkit_append(const struct machine *m, const struct tools *tools,
     strvec_pushf(argv, "virtio-net,fd=%d,mac=%s", port->fd, m->mac);
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
     strvec_push(argv, "vsockPort=1234");
     CLEANUP(strbuf_release) struct strbuf uri = STRBUF_INIT;

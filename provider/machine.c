@@ -87,10 +87,14 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_MONITOR_LOG] = "monitor.log",
         [MACHINE_KNOWN_HOSTS] = "known_hosts",
         [MACHINE_LAUNCHD_PLIST] = "launchd.plist",
+        [MACHINE_REPORT] = "report.json",
         [MACHINE_CONTROL_SOCKET] = "control.sock",
         [MACHINE_API_SOCKET] = "api.sock",
+        [MACHINE_REPORT_SOCKET] = "report.sock",
+        [MACHINE_SSH_SOCKET] = "ssh.sock",
+        [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
     };
-    if (file == MACHINE_CONTROL_SOCKET || file == MACHINE_API_SOCKET) {
+    if (file >= MACHINE_CONTROL_SOCKET) {
         cleanup_free char *runtime = paths_runtime();
         return xasprintf("%s/%s-%s", runtime, name, names[file]);
     }
@@ -268,7 +272,9 @@ int machine_remove(const char *name, struct error *err)
         if (file_remove_tree(path, err) < 0)
             return -1;
     }
-    static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET};
+    static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET,
+                                                MACHINE_REPORT_SOCKET, MACHINE_SSH_SOCKET,
+                                                MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,20 +19,24 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "provider/guest_session.h"
+#include "provider/api.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/plane.h"
 #include "provider/port.h"
 #include "provider/provider.h"
 #include "provider/readiness.h"
 #include "provider/registration.h"
+#include "provider/relay.h"
 #include "provider/status.h"
 #include "provider/supervisor.h"
 #include "provider/vm.h"
+#include "provider/vsock.h"
+#include "provider/wake.h"
 
-// The loop's four children: the VM, and three of our own that do what blocks (waiting for the
-// guest, walking the ladder, forwarding the API socket), so that a signal or the VM's end is
-// seen at once and nothing that hangs can hang the monitor.
+// The loop's children: the VM, and our own that do what blocks (waiting for the guest, walking the
+// ladder, keeping the API socket, relaying ssh), so that a signal or the VM's end is seen at once
+// and nothing that hangs can hang the monitor.
 
 static const int64_t tick_ms = 500;
 static const int64_t forward_again_ms = 2000;
@@ -48,45 +51,14 @@ struct monitor {
     pid_t prober; // 0: not running
     pid_t ladder;
     pid_t forwarder;
+    pid_t relay;
+    struct plane plane;
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
     struct strbuf unread;  // of that pipe
     bool booted, stopping, hard, vm_gone;
     int vm_status; // as waitpid gives it
 };
-
-// A handler can reach nothing else: the write end of the pipe that wakes the loop.
-static int wake_fd = -1;
-
-static void on_signal(int number)
-{
-    int saved = errno;
-    unsigned char byte = (unsigned char)number;
-    if (write(wake_fd, &byte, 1) < 0)
-        byte = 0; // a full pipe wakes the loop too
-    errno = saved;
-}
-
-static int catch_signals(int *read_end, struct error *err)
-{
-    static const int numbers[] = {SIGCHLD, SIGINT, SUPERVISOR_SIGNAL_STOP,
-                                  SUPERVISOR_SIGNAL_STOP_HARD};
-    int ends[2];
-    if (pipe(ends) < 0)
-        return error_errno(err, "cannot make a pipe");
-    for (int i = 0; i < 2; i++) {
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-        fcntl(ends[i], F_SETFL, O_NONBLOCK);
-    }
-    wake_fd = ends[1];
-    *read_end = ends[0];
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        sigaction(numbers[i], &action, NULL);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    return 0;
-}
 
 static void publish(struct monitor *monitor, enum phase phase, const char *detail)
 {
@@ -103,7 +75,7 @@ static void publish(struct monitor *monitor, enum phase phase, const char *detai
 
 // A child of ours that runs our own code. What it must not keep: the monitor's lock, or the
 // machine would seem supervised by a child that outlives us.
-static pid_t fork_worker(struct monitor *monitor)
+static pid_t fork_worker(struct monitor *monitor, bool relay)
 {
     pid_t pid = fork();
     if (pid < 0)
@@ -111,6 +83,7 @@ static pid_t fork_worker(struct monitor *monitor)
     if (pid == 0) {
         process_reset_signals();
         lock_release(&monitor->lock);
+        plane_in_helper(&monitor->plane, relay);
     }
     return pid;
 }
@@ -149,7 +122,7 @@ static void start_prober(struct monitor *monitor)
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    monitor->prober = fork_worker(monitor);
+    monitor->prober = fork_worker(monitor, false);
     if (monitor->prober == 0) {
         struct error err;
         close(ends[0]);
@@ -173,7 +146,7 @@ static void start_ladder(struct monitor *monitor)
 {
     if (monitor->ladder)
         return;
-    monitor->ladder = fork_worker(monitor);
+    monitor->ladder = fork_worker(monitor, false);
     if (monitor->ladder == 0) {
         struct error err;
         const struct ladder ladder = {
@@ -253,38 +226,48 @@ static void read_reports(struct monitor *monitor)
     }
 }
 
+// --- vsock ------------------------------------------------------------------------------------
+
+// The guest's own word: where it is, and how far. Kept in a file, where all ways to the guest look
+// for it (network_vmnet.c).
+static void take_guest_report(void *context, const struct report *report)
+{
+    struct monitor *monitor = context;
+    struct error err;
+    struct status *status = &monitor->status;
+    const char *address = report->addresses.count ? report->addresses.items[0] : NULL;
+    if (report_write(monitor->m.name, report, &err) < 0)
+        log_error("%s", err.message);
+    log_info("the guest reports: %s, at %s", report->state, address ? address : "no address");
+    bool same = address && status->address ? strcmp(address, status->address) == 0
+                                           : address == status->address;
+    if (same)
+        return;
+    free(status->address);
+    status->address = address ? xstrdup(address) : NULL;
+    publish(monitor, status->phase == PHASE_BOOTING ? PHASE_SSH : status->phase, status->detail);
+}
+
+static void keep_relaying(struct monitor *monitor)
+{
+    if (monitor->relay || monitor->plane.relay < 0)
+        return;
+    monitor->relay = fork_worker(monitor, true);
+    if (monitor->relay == 0) {
+        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+        _exit(0);
+    }
+}
+
 // --- podman's API socket on the host ----------------------------------------------------------
 
-// OpenSSH forwards it; the socket is 0600 and a stale one is replaced.
 static void start_forwarder(struct monitor *monitor)
 {
-    struct error err;
-    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
-    const struct machine *m = &monitor->m;
-    cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
-    cleanup_free char *remote = guest_socket(m, m->rootful);
-    if (guest_client_argv(&argv, m, monitor->status.host, (unsigned)monitor->status.port,
-                          m->rootful ? "root" : m->ssh.user, &err) < 0) {
-        log_error("cannot forward the API socket: %s", err.message);
-        return;
-    }
-    static const char *const words[] = {
-        "-N", "-T",
-        "-o", "BatchMode=yes",
-        "-o", "ExitOnForwardFailure=yes",
-        "-o", "StreamLocalBindUnlink=yes",
-        "-o", "StreamLocalBindMask=0177",
-        "-o", "ServerAliveInterval=15",
-        "-L", NULL,
-    };
-    strvec_pushv(&argv, words);
-    strvec_pushf(&argv, "%s:%s", local, remote);
-    monitor->forwarder = fork_worker(monitor);
-    if (monitor->forwarder == 0) {
-        process_exec(&argv, &err);
-        log_error("%s", err.message);
-        _exit(127);
-    }
+    const struct status *status = &monitor->status;
+    monitor->forwarder = fork_worker(monitor, false);
+    if (monitor->forwarder == 0)
+        api_run(&monitor->m, monitor->provider, status->host, (unsigned)status->port,
+                monitor->plane.alive);
 }
 
 static void keep_forwarding(struct monitor *monitor)
@@ -312,8 +295,11 @@ static void reap(struct monitor *monitor)
             monitor->ladder = 0;
         } else if (pid == monitor->forwarder) {
             cleanup_free char *how = process_describe_status(status);
-            log_info("the API socket's ssh ended: %s", how);
+            log_info("what keeps the API socket ended: %s", how);
             monitor->forwarder = 0;
+        } else if (pid == monitor->relay) {
+            log_warn("the relay ended");
+            monitor->relay = 0;
         }
     }
 }
@@ -335,15 +321,17 @@ static void loop(struct monitor *monitor, int signals)
 {
     cleanup_free char *vm_lock = machine_path(monitor->m.name, MACHINE_VM_LOCK);
     while (!monitor->vm_gone) {
-        struct pollfd fds[2] = {
+        struct pollfd fds[2 + 1 + REPORT_CALLERS] = {
             {.fd = signals, .events = POLLIN},
             {.fd = monitor->reports, .events = POLLIN},
         };
-        poll(fds, 2, (int)tick_ms);
+        report_listener_watch(&monitor->plane.guest, fds + 2);
+        poll(fds, ARRAY_SIZE(fds), (int)tick_ms);
         if (fds[0].revents)
             handle_signals(monitor, signals);
         if (monitor->reports >= 0 && fds[1].revents)
             read_reports(monitor);
+        report_listener_read(&monitor->plane.guest, fds + 2, take_guest_report, monitor);
         // One that was taken over is not our child: only its lock tells that it ended.
         if (!monitor->vm && !lock_is_held(vm_lock))
             monitor->vm_gone = true;
@@ -354,6 +342,7 @@ static void loop(struct monitor *monitor, int signals)
             stop(monitor, false);
         }
         keep_forwarding(monitor);
+        keep_relaying(monitor);
     }
 }
 
@@ -382,7 +371,7 @@ static int start_vm(struct monitor *monitor, struct error *err)
         monitor->status.vm_pid = lock_read_pid(vm_lock);
         log_info("taking over the VM that runs already (process %ld)",
                  (long)monitor->status.vm_pid);
-        return 0;
+        return plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err);
     }
     if (monitor->provider->network->needs_port) {
         uint64_t old = monitor->m.ssh.port;
@@ -391,7 +380,8 @@ static int start_vm(struct monitor *monitor, struct error *err)
         if (monitor->m.ssh.port != old && machine_save(&monitor->m, err) < 0)
             return -1;
     }
-    if (paths_make_runtime(err) < 0 ||
+    if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
+        plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
         vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;
@@ -402,12 +392,13 @@ static int finish(struct monitor *monitor, struct error *err)
 {
     struct error ignored;
     cleanup_free char *log_path = machine_path(monitor->m.name, MACHINE_VM_LOG);
-    cleanup_free char *api = machine_path(monitor->m.name, MACHINE_API_SOCKET);
     cleanup_free char *control = machine_path(monitor->m.name, MACHINE_CONTROL_SOCKET);
     end_child(&monitor->prober);
     end_child(&monitor->ladder);
     end_child(&monitor->forwarder);
-    unlink(api);
+    end_child(&monitor->relay);
+    if (vsock_clear(&monitor->m, &ignored) < 0)
+        log_error("%s", ignored.message);
     unlink(control);
 
     CLEANUP(last_exit_release)
@@ -447,6 +438,7 @@ static void monitor_release(struct monitor *monitor)
     strbuf_release(&monitor->unread);
     if (monitor->reports >= 0)
         close(monitor->reports);
+    plane_release(&monitor->plane);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
 }
@@ -460,13 +452,14 @@ int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
         .reports = -1,
         .unread = STRBUF_INIT,
     };
+    plane_init(&monitor.plane);
     cleanup_close int signals = -1;
 
     if (load(&monitor, name, err) < 0)
         return -1;
     monitor.status.monitor_pid = getpid();
     publish(&monitor, PHASE_STARTING, NULL);
-    if (catch_signals(&signals, err) < 0 || start_vm(&monitor, err) < 0) {
+    if (wake_open(&signals, err) < 0 || start_vm(&monitor, err) < 0) {
         publish(&monitor, PHASE_FAILED, err->message);
         return -1;
     }

@@ -14,16 +14,20 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/platform.h"
+#include "base/hostname.h"
 #include "base/process.h"
+#include "provider/host.h"
 #include "provider/lease.h"
 #include "provider/machine.h"
+#include "provider/mdns.h"
+#include "provider/report.h"
 #include "provider/tool.h"
 
 // run.c: 3 is the helper's end, 4 the command's, and both were closed before.
 static const int command_fd = 4;
 static const unsigned first_without_root = 26; // macOS: run.c, requires_root()
 static const unsigned ssh_port = 22;
+static const int64_t mdns_ms = 1000;
 static const char default_leases[] = "/var/db/dhcpd_leases";
 
 // Before macOS 26 the helper must be root, and vmnet-run calls sudo with these words (run.c,
@@ -31,7 +35,7 @@ static const char default_leases[] = "/var/db/dhcpd_leases";
 static int check_sudo(const char *helper, struct error *err)
 {
     unsigned major, minor;
-    platform_os_version(&major, &minor);
+    host_macos_version(&major, &minor);
     if (major == 0 || major >= first_without_root)
         return 0;
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
@@ -82,7 +86,29 @@ static int vmnet_append(const struct machine *m, const struct tools *tools, stru
     return 0;
 }
 
-static int vmnet_address(const struct machine *m, char **host, unsigned *port, struct error *err)
+// The monitor's relay (relay.h): over vsock, without the network.
+static int find_relay(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    if (m->ssh.port == 0)
+        return error_set(err, ENOENT, "no ssh port was chosen for machine '%s'", m->name);
+    *host = xstrdup("127.0.0.1");
+    *port = (unsigned)m->ssh.port;
+    return 0;
+}
+
+static int find_report(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    CLEANUP(report_release) struct report report = REPORT_INIT;
+    if (report_read(&report, m->name, err) < 0)
+        return err->code == ENOENT ? error_set(err, ENOENT, "the guest has not reported yet") : -1;
+    if (report.addresses.count == 0)
+        return error_set(err, ENOENT, "the guest reports that it has no address");
+    *host = xstrdup(report.addresses.items[0]);
+    *port = ssh_port;
+    return 0;
+}
+
+static int find_lease(const struct machine *m, char **host, unsigned *port, struct error *err)
 {
     const char *file = getenv("PODMAN_MACHINE_VMNET_LEASES");
     if (!file || !*file)
@@ -93,9 +119,27 @@ static int vmnet_address(const struct machine *m, char **host, unsigned *port, s
     return 0;
 }
 
+static int find_mdns(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    cleanup_free char *name = hostname_of(m->name);
+    if (mdns_find(host, name, mdns_ms, err) < 0)
+        return -1;
+    *port = ssh_port;
+    return 0;
+}
+
+static const struct way ways[] = {
+    {.name = "relay", .local = true, .find = find_relay},
+    {.name = "report", .find = find_report},
+    {.name = "lease", .find = find_lease},
+    {.name = "mDNS", .find = find_mdns},
+    {.name = NULL},
+};
+
 const struct network network_vmnet = {
     .name = "vmnet",
     .probe = vmnet_probe,
     .append = vmnet_append,
-    .address = vmnet_address,
+    .ways = ways,
+    .needs_port = true,
 };

@@ -19,8 +19,9 @@ char *paths_home(void);        // $HOME, else the password database
 // podman's reserved ssh ports, which we keep clear of (contract B.6).
 char *paths_podman_ports(void);
 
-// The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path
-// would not fit into sockaddr_un: 103 bytes on macOS, the same here for all systems.
+// The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path would
+// not fit into sockaddr_un (103 bytes on macOS, the same here for all systems) or has characters
+// that hypervisors and DOCKER_HOST would not take as they stand.
 char *paths_runtime(void);
 
 // Makes that folder, 0700. EPERM if somebody else owns it or can write to it.

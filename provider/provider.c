@@ -10,6 +10,7 @@
 
 #include "base/platform.h"
 #include "provider/control.h"
+#include "provider/host.h"
 #include "provider/machine.h"
 #include "provider/paths.h"
 
@@ -19,6 +20,7 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_krunkit,
         .network = &network_vmnet,
         .agent_vsock = true,
+        .vsock = true,
         .rootful_default = true,
     },
     {
@@ -26,6 +28,7 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_vfkit,
         .network = &network_vmnet,
         .agent_vsock = true,
+        .vsock = true,
         .rootful_default = true,
     },
     {
@@ -53,7 +56,7 @@ bool provider_is_native(const struct provider *provider)
     for (const char *const *name = platform_providers; *name; name++)
         if (strcmp(*name, provider->name) == 0)
             return true;
-    return false;
+    return host_is_pretended() && provider->vsock;
 }
 
 static int check_limit(const char *what, const char *unit, uint64_t value, uint64_t limit,
@@ -115,5 +118,9 @@ void tools_release(struct tools *tools)
     free(tools->notice);
     free(tools->folder);
     free(tools->control);
+    free(tools->vsock.report);
+    free(tools->vsock.ssh);
+    free(tools->vsock.api);
+    free(tools->vsock.shutdown);
     *tools = (struct tools)TOOLS_INIT;
 }

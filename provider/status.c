@@ -29,10 +29,10 @@ int status_write(const char *machine, const struct status *status, struct error 
     cleanup_free char *path = machine_path(machine, MACHINE_STATUS);
     cleanup_free char *changed = clock_format_rfc3339(status->changed_ns);
     cleanup_json json_t *root =
-        json_pack("{s:s, s:s*, s:s, s:I, s:I, s:s*, s:I}", "phase", phase_name(status->phase),
+        json_pack("{s:s, s:s*, s:s, s:I, s:I, s:s*, s:I, s:s*}", "phase", phase_name(status->phase),
                   "detail", status->detail, "changed", changed, "monitor_pid",
                   (json_int_t)status->monitor_pid, "vm_pid", (json_int_t)status->vm_pid, "host",
-                  status->host, "port", (json_int_t)status->port);
+                  status->host, "port", (json_int_t)status->port, "address", status->address);
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     return json_write_file(path, root, 0600, err);
@@ -54,7 +54,8 @@ int status_read(struct status *status, const char *machine, struct error *err)
         json_get_uint(root, "monitor_pid", &monitor_pid, err) < 0 ||
         json_get_uint(root, "vm_pid", &vm_pid, err) < 0 ||
         json_get_string(root, "host", &read.host, err) < 0 ||
-        json_get_uint(root, "port", &read.port, err) < 0)
+        json_get_uint(root, "port", &read.port, err) < 0 ||
+        json_get_string(root, "address", &read.address, err) < 0)
         return error_prefix(err, "cannot use '%s'", path);
     read.monitor_pid = (int64_t)monitor_pid;
     read.vm_pid = (int64_t)vm_pid;
@@ -74,6 +75,7 @@ void status_release(struct status *status)
 {
     free(status->detail);
     free(status->host);
+    free(status->address);
     *status = (struct status)STATUS_INIT;
 }
 

@@ -28,6 +28,7 @@ struct status {
     int64_t monitor_pid, vm_pid;
     char *host;    // where sshd answers: an address; NULL: not known yet; owned
     uint64_t port; // and its port
+    char *address; // the guest's own, as it reports; NULL: not known, or none; owned
 };
 
 #define STATUS_INIT \

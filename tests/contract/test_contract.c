@@ -106,6 +106,14 @@ static void check_words(const struct strvec *argv, const char *file)
     assert_ok(options_check(file, argv, split + 2, argv->count, &err), err);
 }
 
+static void plan_vsock(struct tools *tools)
+{
+    tools->vsock.report = xstrdup("/var/folders/xy/T/podman/vm-report.sock");
+    tools->vsock.ssh = xstrdup("/var/folders/xy/T/podman/vm-ssh.sock");
+    tools->vsock.api = xstrdup("/var/folders/xy/T/podman/vm-api.sock");
+    tools->vsock.shutdown = xstrdup("/var/folders/xy/T/podman/vm-off.sock");
+}
+
 static void check_apple_row(const char *row, const char *hypervisor, const char *file)
 {
     const struct provider *provider = provider_find(row);
@@ -118,6 +126,7 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
         tools.arch = "aarch64";
         tools.hypervisor = xasprintf("/opt/homebrew/bin/%s", hypervisor);
         tools.network = xstrdup("/opt/homebrew/opt/vmnet-helper/libexec/vmnet-run");
+        plan_vsock(&tools);
         assert_ok(provider_command(provider, &m, &tools, &argv, &err), err);
         compare_argv(row, variants[i].label, &argv);
         check_words(&argv, file);

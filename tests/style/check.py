@@ -39,6 +39,7 @@ FRONT_DOORS = {
     "provider/paths.h",
     "provider/port.h",
     "provider/provider.h",
+    "provider/reach.h",
     "provider/registration.h",
     "provider/ssh.h",
     "provider/state.h",
