@@ -75,7 +75,7 @@ uint64_t platform_memory_bytes(void)
 
 int platform_clone_file(const char *from, const char *to, struct error *err)
 {
-    if (clonefile(from, to, CLONE_NOFOLLOW) == 0)
+    if (clonefile(from, to, 0) == 0)
         return 0;
     if (errno == ENOTSUP || errno == EXDEV)
         return error_set(err, ENOTSUP, "cannot clone '%s' here", from);
@@ -84,8 +84,11 @@ int platform_clone_file(const char *from, const char *to, struct error *err)
 
 int platform_sync(int fd)
 {
-    // fsync alone leaves the data in the drive's cache; some file systems know no more.
-    return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);
+    // fsync alone leaves the data in the drive's cache; some file systems know no more. But what
+    // the drive could not write must not be taken as written.
+    if (fcntl(fd, F_FULLFSYNC) == 0)
+        return 0;
+    return errno == EIO ? -1 : fsync(fd);
 }
 
 char *platform_runtime_dir(void)
@@ -103,7 +106,9 @@ char *platform_boot_id(void)
 {
     char id[64] = "";
     size_t size = sizeof(id) - 1;
-    return sysctlbyname("kern.bootsessionuuid", id, &size, NULL, 0) == 0 ? xstrdup(id) : NULL;
+    if (sysctlbyname("kern.bootsessionuuid", id, &size, NULL, 0) < 0 || !*id)
+        return NULL;
+    return xstrdup(id);
 }
 
 char *platform_executable(void)

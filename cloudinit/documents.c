@@ -15,8 +15,6 @@
 #include "cloudinit/pack.h"
 #include "cloudinit/provision.h"
 
-#define PROVISION_UNIT "podman-machine-vmnet-provision.service"
-
 // Takes the reference to `root`.
 static int dump(json_t *root, const char *header, char **text, struct error *err)
 {
@@ -44,7 +42,7 @@ static char *boot_command(const struct seed *seed)
                      "if [ \"$line\" != done ]; then\n"
                      "rm -f /var/lib/cloud/instance/sem/config_*\n"
                      "mkdir -p /run/systemd/system\n"
-                     "cat >/run/systemd/system/" PROVISION_UNIT " <<'END'\n"
+                     "cat >/run/systemd/system/%s <<'END'\n"
                      "[Unit]\n"
                      "Description=Set up this podman machine\n"
                      "After=cloud-init.service cloud-init-network.service\n"
@@ -52,9 +50,10 @@ static char *boot_command(const struct seed *seed)
                      "Type=oneshot\n"
                      "ExecStart=%s\n"
                      "END\n"
-                     "systemctl start --no-block " PROVISION_UNIT "\n"
+                     "systemctl start --no-block %s\n"
                      "fi",
-                     seed->state_file, seed->state_file, seed->provision_program);
+                     seed->state_file, seed->state_file, seed->provision_unit,
+                     seed->provision_program, seed->provision_unit);
 }
 
 // It sorts before the files of the distributions and of cloud-init, and sshd takes what it reads

@@ -109,6 +109,8 @@ int seed_check(const struct seed *seed, struct error *err)
             0 ||
         check(made_of(seed->provider_name, name_characters), "provider", seed->provider_name, err) <
             0 ||
+        check(seed->provision_unit && *seed->provision_unit, "provisioning unit",
+              seed->provision_unit, err) < 0 ||
         check(is_path(seed->state_file), "state file", seed->state_file, err) < 0)
         return -1;
     const struct seed_vsock *vsock = seed->vsock;

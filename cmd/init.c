@@ -199,6 +199,7 @@ static int write_seed(const struct machine *m, const struct provider *provider, 
         .vsock = provider->vsock ? &vsock : NULL,
         .state_file = GUEST_STATE_FILE,
         .provision_program = GUEST_PROVISION_PROGRAM,
+        .provision_unit = GUEST_PROVISION_UNIT,
         .provider_name = provider->name,
     };
     return seed_write(&seed, iso, err);

@@ -164,7 +164,7 @@ static int compare(struct call *call, struct value a, struct value b, int *order
 
 static int equal(struct call *call, struct value a, struct value b, bool *same)
 {
-    int order;
+    int order = 0;
     if (!a.type || !b.type) {
         bool nil_a, nil_b;
         value_target(a, &nil_a);
@@ -207,28 +207,28 @@ static int run_ne(struct call *call)
 
 static int run_lt(struct call *call)
 {
-    int order;
+    int order = 0;
     return compare(call, call->args[0], call->args[1], &order) < 0 ? -1
                                                                    : give_bool(call, order < 0);
 }
 
 static int run_le(struct call *call)
 {
-    int order;
+    int order = 0;
     return compare(call, call->args[0], call->args[1], &order) < 0 ? -1
                                                                    : give_bool(call, order <= 0);
 }
 
 static int run_gt(struct call *call)
 {
-    int order;
+    int order = 0;
     return compare(call, call->args[0], call->args[1], &order) < 0 ? -1
                                                                    : give_bool(call, order > 0);
 }
 
 static int run_ge(struct call *call)
 {
-    int order;
+    int order = 0;
     return compare(call, call->args[0], call->args[1], &order) < 0 ? -1
                                                                    : give_bool(call, order >= 0);
 }

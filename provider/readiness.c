@@ -54,6 +54,15 @@ static int pause_or_give_up(const struct waiting *wait, struct error *err)
     return -1;
 }
 
+// For one login: no longer than there is time at all.
+static int64_t login_ms(const struct waiting *wait)
+{
+    int64_t left_ms = wait->deadline_ms - clock_monotonic_ms();
+    if (left_ms < 1000)
+        return 1000;
+    return left_ms < step_ms ? left_ms : step_ms;
+}
+
 static void disconnect(struct waiting *wait)
 {
     ssh_free(wait->session);
@@ -82,7 +91,8 @@ static int connect_once(struct waiting *wait, struct error *err)
     if (!only[1].find && only->find(m, &host, &port, err) == 0)
         move_to(wait, host, port);
     host = NULL;
-    if (reach_open(&wait->session, m, wait->r->provider, NULL, step_ms, &host, &port, err) < 0)
+    if (reach_open(&wait->session, m, wait->r->provider, NULL, login_ms(wait), &host, &port, err) <
+        0)
         return -1;
     move_to(wait, host, port);
     return 0;
@@ -126,7 +136,7 @@ static int ask_provisioning(struct waiting *wait, enum provisioning *state, char
     *state = PROVISIONING_GOING;
     if (strncmp(out.text, "done", 4) == 0)
         *state = PROVISIONING_DONE;
-    else if (strncmp(out.text, "failed", 6) == 0 && unit_failed)
+    else if (unit_failed)
         *state = PROVISIONING_FAILED;
     return 0;
 }
@@ -147,7 +157,8 @@ static int wait_for_provisioning(struct waiting *wait, struct error *err)
         if (state == PROVISIONING_DONE)
             return 0;
         if (state == PROVISIONING_FAILED)
-            return error_set(err, EIO, "first-boot provisioning %s", detail);
+            return error_set(err, EIO, "first-boot provisioning %s%s",
+                             strncmp(detail, "failed", 6) == 0 ? "" : "broke off at: ", detail);
         if (!shown || strcmp(shown, detail) != 0) {
             const char *step = strncmp(detail, "running ", 8) == 0 ? detail + 8 : detail;
             report(wait, PHASE_PROVISIONING, step);
@@ -195,8 +206,8 @@ static int ping_once(struct waiting *wait, bool root, const char *socket, struct
     if (root)
         return ssh_ping_socket(wait->session, socket, err);
     struct ssh_session *session;
-    if (guest_open(&session, wait->r->m, wait->host, wait->port, wait->r->m->ssh.user, step_ms,
-                   err) < 0) {
+    if (guest_open(&session, wait->r->m, wait->host, wait->port, wait->r->m->ssh.user,
+                   login_ms(wait), err) < 0) {
         error_prefix(err, "ssh error: user %s", wait->r->m->ssh.user);
         err->code = EAGAIN; // not to be taken for a refused channel
         return -1;

@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import os
 import random
+import resource
 import signal
 import sys
 import threading
@@ -147,6 +148,19 @@ class Init(harness.MachineTest):
                             self.image(2 << 30), "m1")
         self.assertRegex(done.err, "(?i)disk|smaller|size")
         self.assert_nothing_there()
+
+    def test_a_full_disk(self):
+        """As far as a limit on the size of files goes for one."""
+        image = self.image(8 << 20)
+        with open(image, "r+b") as file:
+            file.write(bytes(510) + b"\x55\xaa" + random.Random(3).randbytes(4 << 20))
+        done = self.run_program(*self.argv("--image", image), preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+        self.assertEqual(done.code, 125, done)
+        self.assertRegex(done.err, "File too large|No space left")
+        self.assert_nothing_there()
+        self.ok(*self.argv("--image", image))
 
     def test_killed_at_any_moment(self):
         """kill -9 leaves rubble at worst: the same init works afterwards."""

@@ -49,6 +49,21 @@ class Remove(harness.MachineTest):
         self.assertEqual(done.out, "", done)
         self.assert_nothing_left("m1")
 
+    def test_one_that_is_starting(self):
+        self.behave(states=[[0.1, "running packages\n"]])
+        process = self.start_program("start", "m1")
+        self.wait_for("the machine to come up", lambda: self.events("ssh"))
+        self.refused("rm", "m1", words='running vm "m1" cannot be destroyed')
+        self.ok("rm", "--force", "m1")
+        self.assertNotEqual(self.finish_program(process).code, 0)
+        self.assert_nothing_left("m1")
+
+    def test_two_at_once(self):
+        both = [self.start_program("rm", "-f", "m1") for _ in range(2)]
+        codes = sorted(self.finish_program(p).code for p in both)
+        self.assertIn(codes, ([0, 0], [0, 125]))
+        self.assert_nothing_left("m1")
+
     def test_again_after_a_cut(self):
         """Everything but the record is gone already."""
         for name in ("disk.raw", "cidata.iso", "id_ed25519", "host_ed25519"):

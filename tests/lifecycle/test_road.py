@@ -109,6 +109,28 @@ class Road(harness.MachineTest):
             self.assertEqual(mode, 0o600, name)
         self.ok("stop", "m1")
 
+    def test_inspect_in_each_state(self):
+        self.init("m1")
+        stopped = self.inspect()
+        self.assertEqual((stopped["Name"], stopped["State"]), ("m1", "stopped"))
+        self.assertEqual(stopped["LastUp"], "0001-01-01T00:00:00Z")
+        self.assertEqual(stopped["Resources"]["DiskSize"], 1)
+        self.assertEqual(stopped["SSHConfig"]["IdentityPath"],
+                         self.machine_file("m1", "id_ed25519"))
+        self.assertEqual(stopped["SSHConfig"]["RemoteUsername"], "core")
+        self.behave(states=[[0.1, "running packages\n"], [2, "done\n"]])
+        process = self.start_program("start", "m1")
+        self.wait_for("starting", lambda: self.state() == "starting")
+        listed = json.loads(self.ok("list", "--format", "json").out)[0]
+        self.assertEqual((listed["Running"], listed["Starting"]), (False, True))
+        self.finish_program(process)
+        running = self.inspect()
+        self.assertEqual(running["State"], "running")
+        self.assertEqual(running["ConnectionInfo"]["PodmanSocket"]["Path"],
+                         os.path.join(self.run_dir, "podman/m1-api.sock"))
+        self.ok("stop", "m1")
+        self.assertNotEqual(self.inspect()["LastUp"], "0001-01-01T00:00:00Z")
+
     def test_as_podman_machine(self):
         self.init()
         self.assertEqual(self.ok("machine", "stop", "m1").out,

@@ -24,6 +24,7 @@ static inline struct seed sample_seed(void)
         .timezone = "Europe/Berlin",
         .state_file = "/var/lib/podman-machine-vmnet/state",
         .provision_program = "/usr/local/sbin/podman-machine-vmnet-provision",
+        .provision_unit = "podman-machine-vmnet-provision.service",
         .provider_name = "vmnet-krunkit",
     };
 }
