@@ -166,6 +166,16 @@ void process_reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+void process_end(pid_t *pid)
+{
+    if (*pid <= 0)
+        return;
+    kill(*pid, SIGKILL);
+    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *pid = 0;
+}
+
 bool process_alive(pid_t pid)
 {
     return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);

@@ -36,6 +36,9 @@ int process_exec(const struct strvec *argv, struct error *err);
 // For a child before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
 
+// Kills a child and waits for it; then the variable is 0, as it may be before.
+void process_end(pid_t *pid);
+
 // Whether the process exists (a zombie does).
 bool process_alive(pid_t pid);
 

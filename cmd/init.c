@@ -45,8 +45,9 @@ static const uint64_t largest_disk_gib = 1 << 30;
 
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
+    const char *network, *offload, *restart_policy;
     struct option_uint cpus, memory, disk_size, timeout;
-    struct option_bool rootful, now, update_connection, quiet;
+    struct option_bool rootful, now, update_connection, quiet, isolated;
     struct strvec dns;
 };
 
@@ -153,6 +154,29 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     return values->identity ? ssh_key_public(&public_key, m->ssh.identity, err) : 0;
 }
 
+// What only a row with a network of its own has.
+static int fill_network(struct machine *m, const struct values *values,
+                        const struct provider *provider, struct error *err)
+{
+    bool given = values->network || values->offload || values->isolated.given;
+    if (given && provider->network->user_mode)
+        return error_set(err, EINVAL,
+                         "--network, --isolated and --offload are for the vmnet providers: %s has "
+                         "a network of its own kind",
+                         provider->name);
+    m->network.isolated = values->isolated.value;
+    if (values->network && network_options_parse(&m->network, values->network, err) < 0)
+        return -1;
+    if (values->offload && network_offload_parse(&m->network.offload, values->offload, err) < 0)
+        return -1;
+    const char *policy = values->restart_policy;
+    if (policy && strcmp(policy, "no") != 0 && strcmp(policy, "on-failure") != 0)
+        return error_set(err, EINVAL, "invalid restart policy \"%s\": there are no and on-failure",
+                         policy);
+    m->restart = policy && strcmp(policy, "on-failure") == 0;
+    return network_options_check(&m->network, err);
+}
+
 static int make_keys(const struct machine *m, struct error *err)
 {
     cleanup_free char *own = machine_path(m->name, MACHINE_KEY);
@@ -246,6 +270,7 @@ static int create(const char *name, const struct values *values, const struct pr
 
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
         check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
+        fill_network(&m, values, provider, err) < 0 ||
         image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0 ||
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
@@ -338,15 +363,28 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, image_sha256),
      .value = "hex",
      .help = "SHA-256 that the image file must have; required for a URL"},
+    {.name = "isolated",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, isolated),
+     .help = "Let no traffic pass to the other machines on the same network (vmnet)"},
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, memory),
      .help = "Memory in MiB"},
+    {.name = "network",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, network),
+     .help = "Network (vmnet): shared, host, bridged:INTERFACE or broker:NAME (default shared)"},
     {.name = "now",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, now),
      .help = "Start machine now"},
+    {.name = "offload",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, offload),
+     .help = "Let card and bridge leave segmentation and checksums to each other (vmnet): auto, on "
+             "or off (default auto)"},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),
@@ -356,6 +394,11 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, quiet),
      .help = "Show no progress and no hints"},
+    {.name = "restart-policy",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, restart_policy),
+     .value = "policy",
+     .help = "Start the machine again when it fails by itself: no or on-failure (default no)"},
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),

@@ -12,6 +12,7 @@
 
 #include "base/strbuf.h"
 #include "provider/control.h"
+#include "provider/guest.h"
 #include "provider/machine.h"
 #include "provider/tool.h"
 #include "provider/vsock.h"
@@ -30,6 +31,7 @@ static int vfkit_probe(struct tools *tools, const struct machine *m, struct erro
         return -1;
     free(tools->folder);
     tools->folder = folder;
+    tools->hypervisor_version = version_of(tools->hypervisor);
     vsock_plan(tools, m, true);
     return 0;
 }
@@ -73,7 +75,7 @@ static int vfkit_append(const struct machine *m, const struct tools *tools,
     strvec_push(argv, "virtio-rng");
     vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
-    strvec_push(argv, "vsockPort=1234");
+    strvec_pushf(argv, "vsockPort=%d", GUEST_VSOCK_QEMU_AGENT);
     CLEANUP(strbuf_release) struct strbuf uri = STRBUF_INIT;
     strbuf_adds(&uri, "unix://");
     add_uri_path(&uri, tools->control);

@@ -130,7 +130,8 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_string(root, "created", &created_text, err) < 0 ||
         json_get_string(root, "timezone", &m->timezone, err) < 0 ||
         json_get_bool(root, "rootful", &m->rootful, err) < 0 ||
-        json_get_bool(root, "offload", &m->offload, err) < 0 ||
+        json_get_bool(root, "restart", &m->restart, err) < 0 ||
+        network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
         json_get_uint(resources, "memory_mib", &m->resources.memory_mib, err) < 0 ||
         json_get_uint(resources, "disk_gib", &m->resources.disk_gib, err) < 0 ||
@@ -180,14 +181,15 @@ int machine_save(const struct machine *m, struct error *err)
     cleanup_free char *created = clock_format_rfc3339(m->created_ns);
     cleanup_json json_t *root = json_pack(
         "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I}, s:{s:s*, s:s*},"
-        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o}",
+        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o, s:o}",
         "version", (json_int_t)record_version, "name", m->name, "provider", m->provider, "mac",
         m->mac, "instance_id", m->instance_id, "created", created, "resources", "cpus",
         (json_int_t)m->resources.cpus, "memory_mib", (json_int_t)m->resources.memory_mib,
         "disk_gib", (json_int_t)m->resources.disk_gib, "image", "source", m->image.source, "digest",
         m->image.digest, "ssh", "user", m->ssh.user, "uid", (json_int_t)m->ssh.uid, "identity",
         m->ssh.identity, "port", (json_int_t)m->ssh.port, "rootful", m->rootful, "timezone",
-        m->timezone, "offload", m->offload, "dns", json_array());
+        m->timezone, "restart", m->restart, "network", network_options_to_json(&m->network), "dns",
+        json_array());
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     for (size_t i = 0; i < m->dns.count; i++)
@@ -206,6 +208,7 @@ void machine_release(struct machine *m)
     free(m->ssh.user);
     free(m->ssh.identity);
     free(m->timezone);
+    network_options_release(&m->network);
     strvec_release(&m->dns);
     *m = (struct machine)MACHINE_INIT;
 }

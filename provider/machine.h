@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/network_options.h"
 
 // The record of a machine: what init decided and set may change, written to machine.json and
 // nowhere else. What can be asked (running or not, when it last ran) is not in it. Owns its
@@ -34,7 +35,8 @@ struct machine {
     bool rootful;
     char *timezone; // NULL: the guest's own
     struct strvec dns;
-    bool offload; // vmnet rows: TSO and checksum offload
+    struct network_options network; // vmnet rows
+    bool restart;                   // the monitor starts it again when it fails by itself
 };
 
 #define MACHINE_INIT \

@@ -20,12 +20,13 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "provider/api.h"
+#include "provider/helper.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
 #include "provider/plane.h"
 #include "provider/port.h"
+#include "provider/prober.h"
 #include "provider/provider.h"
-#include "provider/readiness.h"
 #include "provider/registration.h"
 #include "provider/relay.h"
 #include "provider/status.h"
@@ -40,6 +41,8 @@
 
 static const int64_t tick_ms = 500;
 static const int64_t forward_again_ms = 2000;
+static const unsigned most_restarts = 3;
+static const int64_t steady_ms = 600000; // a run that was longer begins the count anew
 
 struct monitor {
     struct machine m;
@@ -53,16 +56,23 @@ struct monitor {
     pid_t forwarder;
     pid_t relay;
     struct plane plane;
+    struct helper helper;
+    char *trouble;         // what is wrong with a machine that runs; NULL: nothing
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
     struct strbuf unread;  // of that pipe
     bool booted, stopping, hard, vm_gone;
-    int vm_status; // as waitpid gives it
+    bool again;         // the VM is to be started again when it is gone
+    unsigned restarts;  // one after the other
+    int64_t started_ms; // this run
+    int vm_status;      // as waitpid gives it
 };
 
 static void publish(struct monitor *monitor, enum phase phase, const char *detail)
 {
     struct error err;
+    if (!detail)
+        detail = monitor->trouble;
     char *copy = detail ? xstrdup(detail) : NULL; // it may be the old one
     free(monitor->status.detail);
     monitor->status.detail = copy;
@@ -88,30 +98,7 @@ static pid_t fork_worker(struct monitor *monitor, bool relay)
     return pid;
 }
 
-static void end_child(pid_t *pid)
-{
-    if (*pid <= 0)
-        return;
-    kill(*pid, SIGKILL);
-    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    *pid = 0;
-}
-
 // --- waiting for the guest --------------------------------------------------------------------
-
-static void send_report(void *context, enum phase phase, const char *host, unsigned port,
-                        const char *detail)
-{
-    int fd = *(int *)context;
-    cleanup_json json_t *report = json_pack("{s:i, s:s*, s:i, s:s*}", "phase", (int)phase, "host",
-                                            host, "port", (int)port, "detail", detail);
-    // What a guest says may not be text.
-    cleanup_free char *text = report ? json_compact(report) : xasprintf("{\"phase\":%d}", phase);
-    cleanup_free char *line = xasprintf("%s\n", text);
-    if (file_write_all(fd, line, strlen(line)) < 0)
-        _exit(1); // the monitor is gone
-}
 
 static void start_prober(struct monitor *monitor)
 {
@@ -124,19 +111,8 @@ static void start_prober(struct monitor *monitor)
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     monitor->prober = fork_worker(monitor, false);
     if (monitor->prober == 0) {
-        struct error err;
         close(ends[0]);
-        const struct readiness readiness = {
-            .m = &monitor->m,
-            .provider = monitor->provider,
-            .timeout_ms = monitor->ready_timeout_ms,
-            .report = send_report,
-            .context = &ends[1],
-        };
-        if (readiness_wait(&readiness, &err) == 0)
-            _exit(0);
-        send_report(&ends[1], PHASE_FAILED, NULL, 0, err.message);
-        _exit(1);
+        prober_run(ends[1], &monitor->m, monitor->provider, monitor->ready_timeout_ms);
     }
     close(ends[1]);
     monitor->reports = ends[0];
@@ -171,9 +147,9 @@ static void stop(struct monitor *monitor, bool hard)
     monitor->stopping = true;
     if (monitor->status.phase != PHASE_FAILED)
         publish(monitor, PHASE_STOPPING, NULL);
-    end_child(&monitor->prober);
+    process_end(&monitor->prober);
     if (harder)
-        end_child(&monitor->ladder);
+        process_end(&monitor->ladder);
     start_ladder(monitor);
 }
 
@@ -213,16 +189,10 @@ static void read_reports(struct monitor *monitor)
         return;
     }
     strbuf_add(&monitor->unread, chunk, (size_t)n);
-    char *end;
-    while ((end = strchr(monitor->unread.text, '\n')) && !monitor->stopping) {
-        *end = '\0';
-        cleanup_json json_t *report = json_loads(monitor->unread.text, 0, NULL);
-        size_t used = (size_t)(end - monitor->unread.text) + 1;
-        cleanup_free char *rest = xstrdup(monitor->unread.text + used);
-        strbuf_reset(&monitor->unread);
-        strbuf_adds(&monitor->unread, rest);
-        if (report)
-            apply_report(monitor, report);
+    json_t *report;
+    while (!monitor->stopping && (report = prober_next(&monitor->unread))) {
+        cleanup_json json_t *owned = report;
+        apply_report(monitor, owned);
     }
 }
 
@@ -261,22 +231,35 @@ static void keep_relaying(struct monitor *monitor)
 
 // --- podman's API socket on the host ----------------------------------------------------------
 
-static void start_forwarder(struct monitor *monitor)
-{
-    const struct status *status = &monitor->status;
-    monitor->forwarder = fork_worker(monitor, false);
-    if (monitor->forwarder == 0)
-        api_run(&monitor->m, monitor->provider, status->host, (unsigned)status->port,
-                monitor->plane.alive);
-}
-
 static void keep_forwarding(struct monitor *monitor)
 {
     if (monitor->forwarder || !monitor->forward_at_ms || monitor->stopping ||
         clock_monotonic_ms() < monitor->forward_at_ms)
         return;
-    start_forwarder(monitor);
+    const struct status *status = &monitor->status;
+    monitor->forwarder = fork_worker(monitor, false);
+    if (monitor->forwarder == 0)
+        api_run(&monitor->m, monitor->provider, status->host, (unsigned)status->port,
+                monitor->plane.alive);
     monitor->forward_at_ms = clock_monotonic_ms() + forward_again_ms;
+}
+
+// --- the program that moves the VM's packets ---------------------------------------------------
+
+static void take_helper_end(struct monitor *monitor)
+{
+    if (monitor->stopping)
+        return;
+    free(monitor->trouble);
+    monitor->trouble = xasprintf("%s has ended: the machine runs without a network until it is "
+                                 "restarted",
+                                 monitor->helper.name);
+    log_error("%s", monitor->trouble);
+    publish(monitor, monitor->status.phase, NULL);
+    if (!monitor->m.restart)
+        return;
+    monitor->again = true;
+    stop(monitor, false);
 }
 
 // --- the loop ---------------------------------------------------------------------------------
@@ -309,10 +292,10 @@ static void handle_signals(struct monitor *monitor, int fd)
     unsigned char numbers[64];
     ssize_t n = read(fd, numbers, sizeof(numbers));
     for (ssize_t i = 0; i < n; i++) {
-        if (numbers[i] == SUPERVISOR_SIGNAL_STOP || numbers[i] == SIGINT)
-            stop(monitor, false);
-        if (numbers[i] == SUPERVISOR_SIGNAL_STOP_HARD)
-            stop(monitor, true);
+        if (numbers[i] == SIGCHLD)
+            continue;
+        monitor->again = false;
+        stop(monitor, numbers[i] == SUPERVISOR_SIGNAL_STOP_HARD);
     }
     reap(monitor);
 }
@@ -321,17 +304,20 @@ static void loop(struct monitor *monitor, int signals)
 {
     cleanup_free char *vm_lock = machine_path(monitor->m.name, MACHINE_VM_LOCK);
     while (!monitor->vm_gone) {
-        struct pollfd fds[2 + 1 + REPORT_CALLERS] = {
+        struct pollfd fds[3 + 1 + REPORT_CALLERS] = {
             {.fd = signals, .events = POLLIN},
             {.fd = monitor->reports, .events = POLLIN},
+            {.fd = monitor->helper.fd, .events = POLLIN},
         };
-        report_listener_watch(&monitor->plane.guest, fds + 2);
+        report_listener_watch(&monitor->plane.guest, fds + 3);
         poll(fds, ARRAY_SIZE(fds), (int)tick_ms);
         if (fds[0].revents)
             handle_signals(monitor, signals);
         if (monitor->reports >= 0 && fds[1].revents)
             read_reports(monitor);
-        report_listener_read(&monitor->plane.guest, fds + 2, take_guest_report, monitor);
+        report_listener_read(&monitor->plane.guest, fds + 3, take_guest_report, monitor);
+        if (helper_has_ended(&monitor->helper, fds[2].fd >= 0 && fds[2].revents))
+            take_helper_end(monitor);
         // One that was taken over is not our child: only its lock tells that it ended.
         if (!monitor->vm && !lock_is_held(vm_lock))
             monitor->vm_gone = true;
@@ -373,13 +359,8 @@ static int start_vm(struct monitor *monitor, struct error *err)
                  (long)monitor->status.vm_pid);
         return plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err);
     }
-    if (monitor->provider->network->needs_port) {
-        uint64_t old = monitor->m.ssh.port;
-        if (port_ensure(&monitor->m, err) < 0)
-            return -1;
-        if (monitor->m.ssh.port != old && machine_save(&monitor->m, err) < 0)
-            return -1;
-    }
+    if (monitor->provider->network->needs_port && port_settle(&monitor->m, err) < 0)
+        return -1;
     if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
         plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
         vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
@@ -388,28 +369,37 @@ static int start_vm(struct monitor *monitor, struct error *err)
     return 0;
 }
 
+// A machine with that policy that was up and failed by itself is started again, but not for ever.
+static bool will_restart(struct monitor *monitor)
+{
+    bool failed = !monitor->stopping && monitor->status.phase == PHASE_READY && monitor->vm_status;
+    if (!monitor->m.restart || !(failed || monitor->again))
+        return monitor->again = false;
+    if (clock_monotonic_ms() - monitor->started_ms > steady_ms)
+        monitor->restarts = 0;
+    monitor->again = monitor->restarts++ < most_restarts;
+    cleanup_free char *how = process_describe_status(monitor->vm_status);
+    log_warn("the VM ended (%s): %s", how,
+             monitor->again ? "starting it again" : "too often to start it again");
+    return monitor->again;
+}
+
 static int finish(struct monitor *monitor, struct error *err)
 {
     struct error ignored;
-    cleanup_free char *log_path = machine_path(monitor->m.name, MACHINE_VM_LOG);
     cleanup_free char *control = machine_path(monitor->m.name, MACHINE_CONTROL_SOCKET);
-    end_child(&monitor->prober);
-    end_child(&monitor->ladder);
-    end_child(&monitor->forwarder);
-    end_child(&monitor->relay);
+    process_end(&monitor->prober);
+    process_end(&monitor->ladder);
+    process_end(&monitor->forwarder);
+    process_end(&monitor->relay);
     if (vsock_clear(&monitor->m, &ignored) < 0)
         log_error("%s", ignored.message);
     unlink(control);
 
-    CLEANUP(last_exit_release)
-    struct last_exit last = {
-        .at_ns = clock_wall_ns(),
-        .wait_status = monitor->vm_status,
-        .expected = monitor->stopping,
-        .log = file_tail(log_path, 20),
-    };
-    if (last_exit_write(monitor->m.name, &last, &ignored) < 0)
-        log_error("%s", ignored.message);
+    CLEANUP(last_exit_release) struct last_exit last = LAST_EXIT_INIT;
+    last_exit_now(&last, monitor->m.name, monitor->vm_status, monitor->stopping && !monitor->again);
+    if (will_restart(monitor))
+        return 0;
 
     if (monitor->stopping && monitor->status.phase != PHASE_FAILED) {
         cleanup_free char *status_path = machine_path(monitor->m.name, MACHINE_STATUS);
@@ -439,8 +429,47 @@ static void monitor_release(struct monitor *monitor)
     if (monitor->reports >= 0)
         close(monitor->reports);
     plane_release(&monitor->plane);
+    helper_release(&monitor->helper);
+    free(monitor->trouble);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
+}
+
+// What an earlier run has left.
+static void begin(struct monitor *monitor)
+{
+    plane_release(&monitor->plane);
+    helper_release(&monitor->helper);
+    free(monitor->trouble);
+    monitor->trouble = NULL;
+    if (monitor->reports >= 0)
+        close(steal_fd(&monitor->reports));
+    strbuf_reset(&monitor->unread);
+    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = false;
+    monitor->again = false;
+    monitor->forward_at_ms = 0;
+    monitor->vm = 0;
+    monitor->vm_status = 0;
+    monitor->started_ms = clock_monotonic_ms();
+    free(monitor->status.host);
+    free(monitor->status.address);
+    monitor->status.host = monitor->status.address = NULL;
+}
+
+static int run_once(struct monitor *monitor, int signals, struct error *err)
+{
+    begin(monitor);
+    publish(monitor, PHASE_STARTING, NULL);
+    if (start_vm(monitor, err) < 0) {
+        publish(monitor, PHASE_FAILED, err->message);
+        return -1;
+    }
+    helper_init(&monitor->helper, monitor->provider->network->helper,
+                (pid_t)monitor->status.vm_pid);
+    publish(monitor, PHASE_BOOTING, NULL);
+    start_prober(monitor);
+    loop(monitor, signals);
+    return finish(monitor, err);
 }
 
 int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
@@ -453,18 +482,17 @@ int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
         .unread = STRBUF_INIT,
     };
     plane_init(&monitor.plane);
+    helper_init(&monitor.helper, NULL, 0);
     cleanup_close int signals = -1;
+    int result;
 
     if (load(&monitor, name, err) < 0)
         return -1;
     monitor.status.monitor_pid = getpid();
-    publish(&monitor, PHASE_STARTING, NULL);
-    if (wake_open(&signals, err) < 0 || start_vm(&monitor, err) < 0) {
-        publish(&monitor, PHASE_FAILED, err->message);
+    if (wake_open(&signals, err) < 0)
         return -1;
-    }
-    publish(&monitor, PHASE_BOOTING, NULL);
-    start_prober(&monitor);
-    loop(&monitor, signals);
-    return finish(&monitor, err);
+    do {
+        result = run_once(&monitor, signals, err);
+    } while (monitor.again);
+    return result;
 }

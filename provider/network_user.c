@@ -11,9 +11,10 @@
 #include "base/alloc.h"
 #include "provider/machine.h"
 
-static int user_probe(struct tools *tools, const struct machine *m, struct error *err)
+static int user_probe(struct tools *tools, const struct machine *m,
+                      const struct hypervisor *hypervisor, struct error *err)
 {
-    (void)tools, (void)m, (void)err;
+    (void)tools, (void)m, (void)hypervisor, (void)err;
     return 0;
 }
 

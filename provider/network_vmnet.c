@@ -20,6 +20,7 @@
 #include "provider/lease.h"
 #include "provider/machine.h"
 #include "provider/mdns.h"
+#include "provider/offload.h"
 #include "provider/report.h"
 #include "provider/tool.h"
 
@@ -51,9 +52,35 @@ static int check_sudo(const char *helper, struct error *err)
                              "rule to /etc/sudoers.d");
 }
 
-static int vmnet_probe(struct tools *tools, const struct machine *m, struct error *err)
+// What the options need of macOS and vmnet-helper.
+static int check_options(const struct machine *m, struct error *err)
 {
-    (void)m;
+    unsigned major, minor;
+    host_macos_version(&major, &minor);
+    if (m->network.mode == NETWORK_BROKER && major && major < first_without_root)
+        return error_set(err, ENOTSUP, "a broker's network needs macOS 26 or later: this is %u.%u",
+                         major, minor);
+    return network_options_check(&m->network, err);
+}
+
+static void plan_offload(struct tools *tools, const struct machine *m,
+                         const struct hypervisor *hypervisor)
+{
+    struct offload_facts facts = {
+        .hypervisor = hypervisor->offload,
+        .helper = tools->network_version,
+        .bridge = offload_ask_bridge(m),
+    };
+    host_macos_version(&facts.macos_major, &facts.macos_minor);
+    cleanup_free char *notice = NULL;
+    tools->offload = offload_plan(m->network.offload, &facts, &notice);
+    if (!tools->notice)
+        tools->notice = steal_string(&notice);
+}
+
+static int vmnet_probe(struct tools *tools, const struct machine *m,
+                       const struct hypervisor *hypervisor, struct error *err)
+{
     static const char *const names[] = {"vmnet-run", NULL};
     static const char install[] = "install vmnet-helper 0.11 or later: `brew tap "
                                   "nirs/vmnet-helper && brew install vmnet-helper` on macOS 26 or "
@@ -67,16 +94,34 @@ static int vmnet_probe(struct tools *tools, const struct machine *m, struct erro
     if (access(helper, X_OK) < 0)
         return error_errno(err, "cannot use '%s', which has no vmnet-helper beside it",
                            tools->network);
-    return check_sudo(helper, err);
+    tools->network_version = version_of(tools->network);
+    if (check_options(m, err) < 0 || check_sudo(helper, err) < 0)
+        return -1;
+    plan_offload(tools, m, hypervisor);
+    return 0;
 }
 
 static int vmnet_append(const struct machine *m, const struct tools *tools, struct strvec *argv,
                         struct network_port *port, struct error *err)
 {
-    (void)m;
+    const struct network_options *options = &m->network;
     if (!tools->network || tools->network[0] != '/')
         return error_set(err, EINVAL, "vmnet-run must be called by its absolute path");
     strvec_push(argv, tools->network);
+    // The shared mode is its default. No addresses are ever given: 0.12 and later find a network
+    // that is free.
+    if (options->mode == NETWORK_HOST || options->mode == NETWORK_BRIDGED) {
+        strvec_push(argv, "--operation-mode");
+        strvec_push(argv, options->mode == NETWORK_HOST ? "host" : "bridged");
+    }
+    if (options->mode == NETWORK_BRIDGED)
+        strvec_push(argv, "--shared-interface");
+    if (options->mode == NETWORK_BROKER)
+        strvec_push(argv, "--network");
+    if (options->name)
+        strvec_push(argv, options->name);
+    if (options->isolated)
+        strvec_push(argv, "--enable-isolation");
     if (port->offload) {
         strvec_push(argv, "--enable-tso");
         strvec_push(argv, "--enable-checksum-offload");
@@ -140,6 +185,7 @@ const struct network network_vmnet = {
     .name = "vmnet",
     .probe = vmnet_probe,
     .append = vmnet_append,
+    .helper = "vmnet-helper",
     .ways = ways,
     .needs_port = true,
 };

@@ -90,7 +90,7 @@ int provider_probe(const struct provider *provider, const struct machine *m, str
     if (check_size(provider->hypervisor, m, err) < 0 || paths_make_runtime(err) < 0 ||
         control_prepare(found.control, err) < 0 ||
         provider->hypervisor->probe(&found, m, err) < 0 ||
-        provider->network->probe(&found, m, err) < 0)
+        provider->network->probe(&found, m, provider->hypervisor, err) < 0)
         return -1;
     *tools = found;
     found = (struct tools)TOOLS_INIT;
@@ -103,7 +103,7 @@ int provider_command(const struct provider *provider, const struct machine *m,
     const struct hypervisor *hypervisor = provider->hypervisor;
     if (check_size(hypervisor, m, err) < 0)
         return -1;
-    struct network_port port = {.fd = -1, .offload = m->offload && hypervisor->offload};
+    struct network_port port = {.fd = -1, .offload = tools->offload && hypervisor->offload};
     if (provider->network->append(m, tools, argv, &port, err) < 0)
         return -1;
     return hypervisor->append(m, tools, &port, argv, err);

@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "provider/machine.h"
 
 static const char *const phase_names[] = {
@@ -91,6 +93,20 @@ int last_exit_write(const char *machine, const struct last_exit *last, struct er
         json_pack("{s:s, s:i, s:b, s:o}", "at", at, "wait_status", last->wait_status, "expected",
                   last->expected, "log", log);
     return json_write_file(path, root, 0600, err);
+}
+
+void last_exit_now(struct last_exit *last, const char *machine, int wait_status, bool expected)
+{
+    struct error err;
+    cleanup_free char *log = machine_path(machine, MACHINE_VM_LOG);
+    *last = (struct last_exit){
+        .at_ns = clock_wall_ns(),
+        .wait_status = wait_status,
+        .expected = expected,
+        .log = file_tail(log, 20),
+    };
+    if (last_exit_write(machine, last, &err) < 0)
+        log_error("%s", err.message);
 }
 
 int last_exit_read(struct last_exit *last, const char *machine, struct error *err)

@@ -56,6 +56,9 @@ struct last_exit {
     }
 
 int last_exit_write(const char *machine, const struct last_exit *last, struct error *err);
+
+// Fills it for an end of now, with the last lines of vm.log, and writes it.
+void last_exit_now(struct last_exit *last, const char *machine, int wait_status, bool expected);
 int last_exit_read(struct last_exit *last, const char *machine, struct error *err); // ENOENT: none
 void last_exit_release(struct last_exit *last);
 

@@ -36,6 +36,7 @@ FRONT_DOORS = {
     "provider/ladder.h",
     "provider/machine.h",
     "provider/monitor.h",
+    "provider/network_options.h",
     "provider/paths.h",
     "provider/port.h",
     "provider/provider.h",

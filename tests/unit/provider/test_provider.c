@@ -25,7 +25,6 @@ static const struct machine machine = {
     .mac = mac,
     .resources = {.cpus = 2, .memory_mib = 2048, .disk_gib = 10},
     .ssh = {.port = 40022},
-    .offload = true,
 };
 
 static void add_program(void **state, const char *program)
