@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 extern char **environ;
@@ -57,14 +58,19 @@ static int open_pipe(int ends[2], struct error *err)
     return 0;
 }
 
-// Reads both pipes until the child has closed them.
-static void drain(int out_fd, struct strbuf *out, int err_fd, struct strbuf *words)
+// Reads both pipes until the child has closed them, or the time is over: false.
+static bool drain(int out_fd, struct strbuf *out, int err_fd, struct strbuf *words,
+                  int64_t timeout_ms)
 {
     struct pollfd fds[2] = {{.fd = out_fd, .events = POLLIN}, {.fd = err_fd, .events = POLLIN}};
     struct strbuf *into[2] = {out, words};
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return;
+        int64_t left = timeout_ms < 0 ? -1 : deadline - clock_monotonic_ms();
+        if (timeout_ms >= 0 && left <= 0)
+            return false;
+        if (poll(fds, 2, (int)left) < 0 && errno != EINTR)
+            return true;
         for (int i = 0; i < 2; i++) {
             if (fds[i].fd < 0 || !fds[i].revents)
                 continue;
@@ -76,6 +82,7 @@ static void drain(int out_fd, struct strbuf *out, int err_fd, struct strbuf *wor
                 fds[i].fd = -1;
         }
     }
+    return true;
 }
 
 static const char *last_words(struct strbuf *words)
@@ -85,8 +92,28 @@ static const char *last_words(struct strbuf *words)
     return words->length > 600 ? words->text + words->length - 600 : words->text;
 }
 
-int process_call(const struct strvec *argv, struct strbuf *out, struct strbuf *words,
-                 int *wait_status, struct error *err)
+int process_run(const struct strvec *argv, struct strbuf *out, struct error *err)
+{
+    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
+    return process_run_within(argv, -1, out, &words, err);
+}
+
+int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                       struct strbuf *words, struct error *err)
+{
+    int status;
+    if (process_call(argv, timeout_ms, out, words, &status, err) < 0)
+        return -1;
+    if (status == 0)
+        return 0;
+    cleanup_free char *how = process_describe_status(status);
+    const char *said = last_words(words);
+    return error_set(err, ECHILD, "'%s' failed: %s%s%s", argv->items[0], how, *said ? ": " : "",
+                     said);
+}
+
+int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                 struct strbuf *words, int *wait_status, struct error *err)
 {
     const char *name = argv->items[0];
     cleanup_free char *shown = strvec_quote(argv);
@@ -117,25 +144,16 @@ int process_call(const struct strvec *argv, struct strbuf *out, struct strbuf *w
 
     close(steal_fd(&out_write));
     close(steal_fd(&err_write));
-    drain(out_read, out, err_read, words);
+    bool in_time = drain(out_read, out, err_read, words, timeout_ms);
+    if (!in_time)
+        kill(pid, SIGKILL);
     while (waitpid(pid, wait_status, 0) < 0)
         if (errno != EINTR)
             return error_errno(err, "cannot wait for '%s'", name);
+    if (!in_time)
+        return error_set(err, ETIMEDOUT, "'%s' has not ended after %lld s", name,
+                         (long long)(timeout_ms / 1000));
     return 0;
-}
-
-int process_run(const struct strvec *argv, struct strbuf *out, struct error *err)
-{
-    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
-    int status;
-    if (process_call(argv, out, &words, &status, err) < 0)
-        return -1;
-    if (status == 0)
-        return 0;
-    cleanup_free char *how = process_describe_status(status);
-    const char *said = last_words(&words);
-    return error_set(err, ECHILD, "'%s' failed: %s%s%s", argv->items[0], how, *said ? ": " : "",
-                     said);
 }
 
 char *process_describe_status(int wait_status)
@@ -145,6 +163,27 @@ char *process_describe_status(int wait_status)
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
     return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+}
+
+int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err)
+{
+    cleanup_free char *shown = strvec_quote(argv);
+    log_debug("running %s", shown);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (quiet)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t pid;
+    int failed = posix_spawnp(&pid, argv->items[0], &actions, NULL, argv->items, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed) {
+        errno = failed;
+        return error_errno(err, "cannot run '%s'", argv->items[0]);
+    }
+    while (waitpid(pid, wait_status, 0) < 0)
+        if (errno != EINTR)
+            return error_errno(err, "cannot wait for '%s'", argv->items[0]);
+    return 0;
 }
 
 int process_exec(const struct strvec *argv, struct error *err)

@@ -5,6 +5,7 @@
 #define BASE_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -22,13 +23,22 @@ char *process_find(const char *name, const char *const *dirs);
 // for the error. A status other than 0, or a signal, is ECHILD with the program's last words.
 int process_run(const struct strvec *argv, struct strbuf *out, struct error *err);
 
-// As process_run(), but every end of the program is an answer: `wait_status` as waitpid gives
-// it. `words` (may be NULL) gets its stderr.
-int process_call(const struct strvec *argv, struct strbuf *out, struct strbuf *words,
-                 int *wait_status, struct error *err);
+// The same, for a program that may hang: after `timeout_ms` (-1: never) it is killed, ETIMEDOUT.
+// `words` gets its stderr, also when it succeeds.
+int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                       struct strbuf *words, struct error *err);
+
+// As process_run_within(), but every end of the program is an answer: `wait_status` as waitpid
+// gives it. `words` may be NULL.
+int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                 struct strbuf *words, int *wait_status, struct error *err);
 
 // "exit status 3", "killed by signal 9 (Killed)". The caller frees.
 char *process_describe_status(int wait_status);
+
+// Runs to the end with our own stdin, stdout (or nothing, when `quiet`) and stderr. `wait_status`
+// is as waitpid gives it.
+int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err);
 
 // Becomes the program. Returns only on failure: ENOENT or EACCES as execv says.
 int process_exec(const struct strvec *argv, struct error *err);

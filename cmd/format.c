@@ -95,6 +95,19 @@ static int parse(struct template *t, const char *name, const char *text, bool ta
     return template_parse(t, name, literal, err);
 }
 
+int format_run_one(const char *name, const char *text, struct value top, struct strbuf *out,
+                   struct error *err)
+{
+    CLEANUP(template_release) struct template t = TEMPLATE_INIT;
+    if (strncmp(text, "table ", 6) == 0)
+        return format_run(name, text, (struct value){0}, top, out, err); // has no rows: Go's error
+    cleanup_free char *normal = normalized(text, false);
+    struct error ignored;
+    if (template_parse(&t, name, normal, &ignored) < 0 && template_parse(&t, name, text, err) < 0)
+        return -1;
+    return template_run(&t, top, out, err);
+}
+
 int format_run(const char *name, const char *text, struct value headers, struct value rows,
                struct strbuf *out, struct error *err)
 {

@@ -22,4 +22,8 @@ bool format_is_json(const char *text);
 int format_run(const char *name, const char *text, struct value headers, struct value rows,
                struct strbuf *out, struct error *err);
 
+// The same for a single thing, with no rows to go through.
+int format_run_one(const char *name, const char *text, struct value top, struct strbuf *out,
+                   struct error *err);
+
 #endif

@@ -20,47 +20,58 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/random.h"
-#include "cloudinit/seed.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
+#include "cmd/events.h"
+#include "cmd/identity.h"
 #include "cmd/interrupt.h"
+#include "cmd/peer.h"
+#include "cmd/resources.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
 #include "cmd/timezone.h"
+#include "cmd/volume.h"
 #include "image/image.h"
 #include "provider/connection.h"
-#include "provider/guest.h"
-#include "provider/guest_session.h"
 #include "provider/paths.h"
 #include "provider/port.h"
 #include "provider/provider.h"
 #include "provider/registration.h"
 #include "provider/ssh.h"
+#include "provider/state.h"
 
-static const uint64_t mib = 1 << 20;
 static const uint64_t gib = 1 << 30;
 static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
-// A file system's largest file is smaller, but not by much: 8 EiB would overflow off_t.
-static const uint64_t largest_disk_gib = 1 << 30;
-
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
     const char *network, *offload, *restart_policy;
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet, isolated;
     struct strvec dns;
+    // podman's: taken, and done or explained
+    const char *volume_driver, *ignition_path, *playbook;
+    struct option_uint swap;
+    struct option_bool user_mode_networking, tls_verify, import_native_ca, exist_ok, reexec;
+    struct strvec volumes, usb;
+    bool volumes_given;
 };
 
 static void values_release(struct values *values)
 {
     strvec_release(&values->dns);
+    strvec_release(&values->volumes);
+    strvec_release(&values->usb);
 }
 
 // --- checks, in podman's order ------------------------------------------------------------------
 
-static int check_provider(const struct provider **provider, const char *name, struct error *err)
+static int check_provider(const struct provider **provider, const char *name,
+                          const char *configured, struct error *err)
 {
     const char *variable = getenv("CONTAINERS_MACHINE_PROVIDER");
+    if (!name && !variable && configured && *configured)
+        name = configured;
     if (!name)
         name = variable && provider_find(variable) ? variable : platform_default_provider;
     *provider = provider_find(name);
@@ -75,20 +86,11 @@ static int check_provider(const struct provider **provider, const char *name, st
 
 static int check_resources(const struct values *values, struct error *err)
 {
-    uint64_t host_mib = platform_memory_bytes() / mib;
-    if (values->memory.value > host_mib)
-        return error_set(err, EINVAL,
-                         "requested amount of memory (%" PRIu64
-                         " MB) greater than total system memory (%" PRIu64 " MB)",
-                         values->memory.value, host_mib);
-    if (values->cpus.value > platform_cpu_count())
-        return error_set(err, EINVAL,
-                         "requested number of CPUs (%" PRIu64
-                         ") greater than number of host CPUs (%u)",
-                         values->cpus.value, platform_cpu_count());
-    if (values->disk_size.value > largest_disk_gib)
-        return error_set(err, EINVAL, "requested disk size (%" PRIu64 " GB) is too large",
-                         values->disk_size.value);
+    if (resources_check_memory(values->memory.value, err) < 0 ||
+        resources_check_cpus(values->cpus.value, err) < 0 ||
+        resources_check_disk(values->disk_size.value, err) < 0 ||
+        volumes_check(&values->volumes, err) < 0)
+        return -1;
     for (size_t i = 0; i < values->dns.count; i++) {
         unsigned char address[16];
         if (inet_pton(AF_INET, values->dns.items[i], address) != 1 &&
@@ -99,11 +101,49 @@ static int check_resources(const struct values *values, struct error *err)
     return 0;
 }
 
+// Whose ever it is: podman's commands would find the one or the other.
 static int check_absent(const char *name, struct error *err)
 {
+    cleanup_free char *provider = NULL;
     if (machine_exists(name))
         return error_set(err, EEXIST, "machine \"%s\" already exists", name);
+    if (peer_has_machine(name, &provider))
+        return error_set(err, EEXIST,
+                         "machine \"%s\" already exists: it is podman's own, of provider %s", name,
+                         provider);
     return 0;
+}
+
+// What podman has and a machine of ours has not, or not yet: refused where it was asked for, and
+// where podman's own tools always say it, told.
+static int check_foreign(const struct values *values, const struct provider *provider,
+                         struct error *err)
+{
+    if (values->usb.count)
+        return error_set(err, ENOTSUP, "USB host passthrough not supported for %s machines",
+                         provider->name);
+    if (values->ignition_path)
+        return error_set(err, ENOTSUP,
+                         "--ignition-path is not supported: the guest is a cloud image, which "
+                         "cloud-init sets up and not Ignition");
+    if (values->import_native_ca.given && values->import_native_ca.value)
+        return error_set(
+            err, ENOTSUP,
+            "--import-native-ca is not supported: copy the certificates to the "
+            "machine's /etc/pki/ca-trust/source/anchors and run update-ca-trust there");
+    if (values->playbook && access(values->playbook, R_OK) < 0)
+        return error_set(err, errno, "open %s: %s", values->playbook,
+                         errno == ENOENT ? "no such file or directory" : "permission denied");
+    return 0;
+}
+
+// After everything was accepted, before the download.
+static void tell_of_foreign(const struct values *values)
+{
+    if (values->volumes_given)
+        log_warn("volumes are not mounted into the machine yet");
+    if (values->playbook) // Podman Desktop always gives one, to set registries up
+        log_warn("the playbook '%s' is not run in the machine yet", values->playbook);
 }
 
 // Clears what a killed init left of this name: a folder without a record. It was registered
@@ -142,6 +182,7 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->resources.cpus = values->cpus.value ? values->cpus.value : 1;
     m->resources.memory_mib = values->memory.value ? values->memory.value : default_memory_mib;
     m->resources.disk_gib = values->disk_size.value;
+    m->resources.swap_mib = values->swap.value;
     m->ssh.user = xstrdup(values->username);
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
@@ -177,66 +218,14 @@ static int fill_network(struct machine *m, const struct values *values,
     return network_options_check(&m->network, err);
 }
 
-static int make_keys(const struct machine *m, struct error *err)
-{
-    cleanup_free char *own = machine_path(m->name, MACHINE_KEY);
-    cleanup_free char *host_key = machine_path(m->name, MACHINE_HOST_KEY);
-    if (strcmp(m->ssh.identity, own) == 0 && ssh_key_create(own, m->name, err) < 0)
-        return -1;
-    return ssh_key_create(host_key, m->name, err);
-}
-
-static int write_seed(const struct machine *m, const struct provider *provider, struct error *err)
-{
-    cleanup_free char *iso = machine_path(m->name, MACHINE_SEED);
-    cleanup_free char *host_key_path = machine_path(m->name, MACHINE_HOST_KEY);
-    cleanup_free char *public_key = NULL, *host_key_public = NULL;
-    CLEANUP(strbuf_release) struct strbuf host_key = STRBUF_INIT;
-    if (ssh_key_public(&public_key, m->ssh.identity, err) < 0 ||
-        ssh_key_public(&host_key_public, host_key_path, err) < 0 ||
-        file_read(&host_key, host_key_path, 16384, err) < 0)
-        return -1;
-    cleanup_free char *root_socket = guest_socket(m, true), *user_socket = guest_socket(m, false);
-    const struct seed_vsock vsock = {
-        .program = GUEST_AGENT_PROGRAM,
-        .report = GUEST_VSOCK_REPORT,
-        .ssh = GUEST_VSOCK_SSH,
-        .api_root = GUEST_VSOCK_API_ROOT,
-        .api_user = GUEST_VSOCK_API_USER,
-        .control = GUEST_VSOCK_CONTROL,
-        .api_root_socket = root_socket,
-        .api_user_socket = user_socket,
-    };
-    const struct seed seed = {
-        .instance_id = m->instance_id,
-        .hostname = m->name,
-        .user = m->ssh.user,
-        .uid = (unsigned)m->ssh.uid,
-        .rootful = m->rootful,
-        .public_key = public_key,
-        .host_key = host_key.text,
-        .host_key_public = host_key_public,
-        .mac = m->mac,
-        .dns = (const char *const *)m->dns.items,
-        .timezone = m->timezone,
-        .agent_vsock = provider->agent_vsock,
-        .vsock = provider->vsock ? &vsock : NULL,
-        .state_file = GUEST_STATE_FILE,
-        .provision_program = GUEST_PROVISION_PROGRAM,
-        .provision_unit = GUEST_PROVISION_UNIT,
-        .provider_name = provider->name,
-    };
-    return seed_write(&seed, iso, err);
-}
-
 static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
                     struct error *err)
 {
     cleanup_free char *folder = machine_folder(m->name);
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
-        image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 || make_keys(m, err) < 0 ||
-        write_seed(m, provider, err) < 0)
+        image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
+        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
         return -1;
@@ -275,6 +264,7 @@ static int create(const char *name, const struct values *values, const struct pr
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
+    tell_of_foreign(values);
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
@@ -289,50 +279,81 @@ static int create(const char *name, const struct values *values, const struct pr
     return 0;
 }
 
-static int run(const struct command *self, int argc, char **argv, struct error *err)
+static void set_defaults(struct values *values, const struct config *config)
 {
-    CLEANUP(values_release)
-    struct values values = {
-        .username = "core",
-        .timezone = "local",
-        .cpus = {.value = platform_cpu_count() / 2},
-        .memory = {.value = default_memory_mib},
-        .disk_size = {.value = default_disk_gib},
+    unsigned half = platform_cpu_count() / 2;
+    *values = (struct values){
+        .image = config->image,
+        .username = config->user ? config->user : "core",
+        .timezone = config->timezone && *config->timezone ? config->timezone : "local",
+        .cpus = {.value = config->cpus ? config->cpus
+                          : half       ? half
+                                       : 1},
+        .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
+        .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
+        .tls_verify = {.value = true},
+        .import_native_ca = {.value = config->import_native_ca},
     };
-    CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
-    const struct provider *provider;
-    if (!values.cpus.value)
-        values.cpus.value = 1;
-    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
-        return -1;
-    const char *name = operands.count ? operands.items[0] : default_machine;
-    if (strcmp(values.username, "root") == 0)
-        return error_set(err, EINVAL,
-                         "invalid username \"root\": root can log in anyway; for rootful "
-                         "containers use --rootful");
-    if (machine_check_name(name, err) < 0 || check_provider(&provider, values.provider, err) < 0 ||
-        machine_check_user(values.username, err) < 0)
-        return -1;
+}
 
-    interrupt_watch();
-    if (create(name, &values, provider, err) < 0)
+// `existed`: with --exist-ok, so that a script can be run again.
+static int finish(const char *name, const struct values *values, bool existed, struct error *err)
+{
+    CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
+    if (!existed) {
+        puts("Machine init complete");
+        events_publish(name, "init");
+    } else if (machine_ask(&now, name, err) < 0) {
         return -1;
-    puts("Machine init complete");
-    if (values.now.value) {
+    }
+    if (values->now.value && now.state != MACHINE_RUNNING) {
         const struct start_options options = {
-            .quiet = values.quiet.value,
-            .update_connection = values.update_connection.value,
-            .update_connection_given = values.update_connection.given,
-            .timeout_s = values.timeout.value,
+            .quiet = values->quiet.value,
+            .update_connection = values->update_connection.value,
+            .update_connection_given = values->update_connection.given,
+            .timeout_s = values->timeout.value,
         };
         fflush(stdout);
         return start_machine(name, &options, err);
     }
     cleanup_free char *hint = target_hint(name);
-    if (!values.quiet.value)
+    if (!values->quiet.value && !values->now.value)
         printf("To start your machine run:\n\n\t%s start%s\n\n", command_program, hint);
     return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv, struct error *err)
+{
+    CLEANUP(config_release) struct config config = CONFIG_INIT;
+    CLEANUP(values_release) struct values values = {0};
+    CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
+    const struct provider *provider;
+    if (config_load(&config, err) < 0)
+        return -1;
+    set_defaults(&values, &config);
+    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
+        return -1;
+    // podman's image names its own machine images.
+    if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
+        values.image = NULL;
+    values.volumes_given = values.volumes.count && *values.volumes.items[0];
+    const char *name = operands.count ? operands.items[0] : default_machine;
+    if (values.exist_ok.value && machine_exists(name))
+        return finish(name, &values, true, err);
+    if (strcmp(values.username, "root") == 0)
+        return error_set(err, EINVAL,
+                         "invalid username \"root\": root can log in anyway; for rootful "
+                         "containers use --rootful");
+    if (machine_check_name(name, err) < 0 ||
+        check_provider(&provider, values.provider, config.provider, err) < 0 ||
+        machine_check_user(values.username, err) < 0 || check_foreign(&values, provider, err) < 0)
+        return -1;
+
+    interrupt_watch();
+    if (create(name, &values, provider, err) < 0)
+        return -1;
+    return finish(name, &values, false, err);
 }
 
 static const struct option_spec options[] = {
@@ -349,20 +370,35 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, dns),
      .value = "address",
      .help = "DNS server of the guest, before those that DHCP gives (can be repeated)"},
+    {.name = "exist-ok",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, exist_ok),
+     .help = "Succeed if there is a machine of this name already"},
     {.name = "identity",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, identity),
      .value = "path",
      .help = "Private SSH key to use instead of a new one"},
+    {.name = "ignition-path",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, ignition_path)},
     {.name = "image",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, image),
      .help = "Cloud image: a known name (fedora-44), a URL or a file"},
+    {.name = "image-path",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, image),
+     .help = "Image",
+     .deprecated = "use --image instead"},
     {.name = "image-sha256",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, image_sha256),
      .value = "hex",
      .help = "SHA-256 that the image file must have; required for a URL"},
+    {.name = "import-native-ca",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, import_native_ca)},
     {.name = "isolated",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, isolated),
@@ -385,6 +421,7 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, offload),
      .help = "Let card and bridge leave segmentation and checksums to each other (vmnet): auto, on "
              "or off (default auto)"},
+    {.name = "playbook", .kind = OPTION_STRING, .offset = offsetof(struct values, playbook)},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),
@@ -399,11 +436,17 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, restart_policy),
      .value = "policy",
      .help = "Start the machine again when it fails by itself: no or on-failure (default no)"},
+    {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, reexec)},
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),
      .help = "Whether this machine should prefer rootful container execution (default for the "
              "vmnet providers)"},
+    {.name = "swap",
+     .letter = 's',
+     .kind = OPTION_UINT,
+     .offset = offsetof(struct values, swap),
+     .help = "Swap in MiB"},
     {.name = "timeout",
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, timeout),
@@ -412,15 +455,32 @@ static const struct option_spec options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, timezone),
      .help = "Set timezone"},
+    {.name = "tls-verify", // of registries, from which we take nothing
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, tls_verify)},
     {.name = "update-connection",
      .letter = 'u',
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, update_connection),
      .help = "Set default system connection for this machine"},
+    {.name = "usb", .kind = OPTION_STRINGS, .offset = offsetof(struct values, usb)},
+    {.name = "user-mode-networking", // for WSL; podman ignores it elsewhere
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, user_mode_networking)},
     {.name = "username",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, username),
      .help = "Username used in image"},
+    {.name = "volume",
+     .letter = 'v',
+     .kind = OPTION_STRINGS,
+     .offset = offsetof(struct values, volumes),
+     .help = "Volumes to mount, source:target"},
+    {.name = "volume-driver",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, volume_driver),
+     .help = "Volume driver",
+     .deprecated = "will be ignored"},
     {.name = NULL},
 };
 

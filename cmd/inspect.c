@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/format.h"
 #include "cmd/output.h"
+#include "cmd/peer.h"
 #include "cmd/target.h"
 #include "provider/state.h"
 
@@ -146,6 +147,17 @@ static json_t *describe(const struct machine *m, const struct machine_now *now)
         "Rosetta", false, "Vmnet", describe_vmnet(m, now));
 }
 
+// One of podman's own, when both sides are asked at once.
+static int inspect_podmans(json_t *found, const char *name, struct error *err)
+{
+    const char *const words[] = {"inspect", name, NULL};
+    cleanup_json json_t *machines = NULL;
+    if (peer_ask(&machines, words, err) < 0)
+        return -1;
+    json_array_extend(found, machines);
+    return 0;
+}
+
 static int inspect_one(json_t *found, const char *name, struct error *err)
 {
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
@@ -180,7 +192,9 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         strvec_push(&names, default_machine);
 
     for (size_t i = 0; i < names.count; i++) {
-        if (inspect_one(found, names.items[i], err) < 0)
+        bool podmans = peer_is_asked && !machine_exists(names.items[i]) &&
+                       peer_has_machine(names.items[i], NULL);
+        if ((podmans ? inspect_podmans : inspect_one)(found, names.items[i], err) < 0)
             strvec_push(&errors, err->message);
     }
     // podman takes "json" for a text here and prints it; the machines are of more use.

@@ -14,14 +14,10 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/frontend.h"
+#include "cmd/program.h"
 
 // argv -> row -> run. The only place that prints the error of a verb and picks the exit status.
-
-// Help shows them in this order. A new verb is a row here and a file in meson.build.
-static const struct command *const commands[] = {
-    &command_init, &command_start,   &command_stop, &command_rm,
-    &command_list, &command_inspect, &command_ssh,  &command_monitor,
-};
 
 // podman's statuses (contract 0.1).
 enum { STATUS_EARLY = 1, STATUS_ERROR = 125 };
@@ -29,21 +25,36 @@ enum { STATUS_EARLY = 1, STATUS_ERROR = 125 };
 // What may stand before the verb. The connection options are podman's: they say which engine
 // to talk to, so for a machine verb they are taken and mean nothing.
 struct root_values {
-    struct option_bool debug, help, remote, version;
-    const char *ignored;
+    struct option_bool debug, help, remote, version, noout;
+    const char *ignored, *out;
 };
 
+#define IGNORED(name, letter)                                                                \
+    {                                                                                        \
+        name, letter, OPTION_STRING, offsetof(struct root_values, ignored), NULL, NULL, NULL \
+    }
 static const struct option_spec root_options[] = {
-    {"connection", 'c', OPTION_STRING, offsetof(struct root_values, ignored), NULL, NULL, NULL},
+    IGNORED("config", 0),
+    IGNORED("connection", 'c'),
+    IGNORED("context", 0),
     {"debug", 'D', OPTION_BOOL, offsetof(struct root_values, debug), NULL, NULL, NULL},
     {"help", 'h', OPTION_BOOL, offsetof(struct root_values, help), NULL, "Show this help", NULL},
-    {"identity", 0, OPTION_STRING, offsetof(struct root_values, ignored), NULL, NULL, NULL},
+    IGNORED("host", 'H'),
+    IGNORED("identity", 0),
+    {"noout", 0, OPTION_BOOL, offsetof(struct root_values, noout), NULL, NULL, NULL},
+    {"out", 0, OPTION_STRING, offsetof(struct root_values, out), NULL, NULL, NULL},
     {"remote", 'r', OPTION_BOOL, offsetof(struct root_values, remote), NULL, NULL, NULL},
-    {"url", 0, OPTION_STRING, offsetof(struct root_values, ignored), NULL, NULL, NULL},
+    IGNORED("ssh", 0),
+    IGNORED("tls-ca", 0),
+    IGNORED("tls-cert", 0),
+    IGNORED("tls-details", 0),
+    IGNORED("tls-key", 0),
+    IGNORED("url", 0),
     {"version", 'v', OPTION_BOOL, offsetof(struct root_values, version), NULL, "Print the version",
      NULL},
     {0},
 };
+#undef IGNORED
 
 static const struct command root = {
     .name = "",
@@ -62,7 +73,7 @@ static void print_help(void)
                 "%s\n\nDescription:\n  %s\n\nUsage:\n  %s [options] [command]\n\n"
                 "Available Commands:\n",
                 root.summary, root.details, command_program);
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+    for (size_t i = 0; commands[i]; i++) {
         if (!commands[i]->hidden)
             strbuf_addf(&out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     }
@@ -111,7 +122,7 @@ static int unknown_command(const char *typed, struct error *err)
 {
     error_set(err, EINVAL, "unrecognized command `%s %s`", command_program, typed);
     bool any = false;
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+    for (size_t i = 0; commands[i]; i++) {
         if (commands[i]->hidden || !resembles(typed, commands[i]->name))
             continue;
         error_append(err, "%s\t%s\n", any ? "" : "\n\nDid you mean this?\n", commands[i]->name);
@@ -120,21 +131,16 @@ static int unknown_command(const char *typed, struct error *err)
     return error_append(err, "\nTry '%s --help' for more information", command_program);
 }
 
-static const struct command *find_command(const char *name)
+// podman's --out and --noout: stdout goes to a file, or nowhere.
+static int redirect(const struct root_values *values, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-        if (strcmp(commands[i]->name, name) == 0 ||
-            (commands[i]->alias && strcmp(commands[i]->alias, name) == 0))
-            return commands[i];
+    const char *path = values->noout.value ? "/dev/null" : values->out;
+    if (path && !freopen(path, "w", stdout)) {
+        error_errno(err, "cannot write to '%s'", path);
+        err->code = COMMAND_PLAIN;
+        return -1;
     }
-    return NULL;
-}
-
-// `podman` as our name: another program's words are a later matter, machines are ours now.
-static bool called_as_podman(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    return strcmp(slash ? slash + 1 : program, "podman") == 0;
+    return 0;
 }
 
 // `machine` tells that this word has been read already: we can stand where `podman machine VERB`
@@ -147,6 +153,8 @@ static int run_command(int argc, char **argv, bool machine, struct error *err)
         return -1;
     if (values.debug.value)
         log_set_level(LOG_LEVEL_DEBUG);
+    if (redirect(&values, err) < 0)
+        return -1;
     if (values.version.value) {
         printf("podman-machine-vmnet version %s\n", PROJECT_VERSION);
         return 0;
@@ -161,11 +169,7 @@ static int run_command(int argc, char **argv, bool machine, struct error *err)
     }
     if (!machine && strcmp(words.items[0], "machine") == 0)
         return run_command((int)words.count, words.items, true, err);
-    if (!machine && called_as_podman(argv[0]))
-        return error_set(err, ENOTSUP, "this podman knows only `podman machine`, not `podman %s`",
-                         words.items[0]);
-
-    const struct command *command = find_command(words.items[0]);
+    const struct command *command = command_find(words.items[0]);
     if (!command)
         return unknown_command(words.items[0], err);
     return command->run(command, (int)words.count, words.items, err);
@@ -196,17 +200,29 @@ static void raise_descriptor_limit(void)
     }
 }
 
+static int report(const struct error *err)
+{
+    if (err->code == COMMAND_PLAIN) {
+        fprintf(stderr, "%s\n", err->message);
+        return STATUS_EARLY;
+    }
+    fprintf(stderr, "Error: %s\n", err->message);
+    return err->code == EINTR ? STATUS_EARLY : STATUS_ERROR;
+}
+
 int main(int argc, char **argv)
 {
+    struct error err = {0};
+    if (argc > 0 && program_is_podman(argv[0])) {
+        command_program = "podman machine";
+        if (frontend_run(argc, argv, &err) < 0)
+            return report(&err);
+    }
     open_standard_descriptors();
     raise_descriptor_limit();
     signal(SIGPIPE, SIG_DFL); // a parent may have ignored it: `list | head` ends quietly
     umask(077);               // keys, sockets and disks; what others may read gets its mode by hand
 
-    if (argc > 0 && called_as_podman(argv[0]))
-        command_program = "podman machine";
-
-    struct error err = {0};
     int result = run_command(argc, argv, false, &err);
     // A full disk must not look like success.
     errno = EIO;
@@ -214,10 +230,5 @@ int main(int argc, char **argv)
         result = error_errno(&err, "cannot write to standard output");
     if (result == 0 || err.code == COMMAND_DONE)
         return 0;
-    if (err.code == COMMAND_PLAIN) {
-        fprintf(stderr, "%s\n", err.message);
-        return STATUS_EARLY;
-    }
-    fprintf(stderr, "Error: %s\n", err.message);
-    return err.code == EINTR ? STATUS_EARLY : STATUS_ERROR;
+    return report(&err);
 }

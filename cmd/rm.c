@@ -4,6 +4,8 @@
 // rm: confirm, stop, connections and host keys, files; the record goes last, so that each step
 // can be repeated after a cut.
 
+#include "cmd/rm.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,17 +14,43 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "cmd/command.h"
+#include "cmd/events.h"
 #include "cmd/stop.h"
 #include "cmd/target.h"
+#include "provider/paths.h"
 #include "provider/registration.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
 
 struct values {
-    struct option_bool force;
+    struct option_bool force, save_image, save_ignition, reexec;
 };
 
-static int confirm(const char *name, bool *yes, struct error *err)
+// What --save-image and --save-ignition keep: the disk, and the seed, which is ours for ignition.
+static bool is_kept(enum machine_file file, const struct values *values)
+{
+    return (file == MACHINE_DISK && values->save_image.value) ||
+           (file == MACHINE_SEED && values->save_ignition.value);
+}
+
+// To <data>/saved, under the machine's name; one that was saved before is replaced.
+static int keep(const char *name, enum machine_file file, const char *suffix, struct error *err)
+{
+    cleanup_free char *data = paths_data();
+    cleanup_free char *folder = xasprintf("%s/saved", data);
+    cleanup_free char *from = machine_path(name, file);
+    cleanup_free char *to = xasprintf("%s/%s.%s", folder, name, suffix);
+    if (!file_exists(from)) // this removal was cut after it had been moved
+        return 0;
+    if (file_make_dirs(folder, 0700, err) < 0)
+        return -1;
+    if (rename(from, to) < 0)
+        return error_errno(err, "cannot move '%s' to '%s'", from, to);
+    fprintf(stderr, "Saved '%s'\n", to);
+    return 0;
+}
+
+static int confirm(const char *name, const struct values *values, bool *yes, struct error *err)
 {
     static const enum machine_file listed[] = {
         MACHINE_RECORD, MACHINE_DISK,        MACHINE_SEED,       MACHINE_EFI_VARS,
@@ -32,14 +60,15 @@ static int confirm(const char *name, bool *yes, struct error *err)
     puts("The following files will be deleted:\n\n");
     for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
         cleanup_free char *path = machine_path(name, listed[i]);
-        if (i == 0 || file_exists(path))
+        if ((i == 0 || file_exists(path)) && !is_kept(listed[i], values))
             puts(path);
     }
     return target_confirm("Are you sure you want to continue? [y/N] ", yes, err);
 }
 
-static int remove_machine(const char *name, bool force, struct error *err)
+static int remove_machine(const char *name, const struct values *values, struct error *err)
 {
+    bool force = values->force.value;
     CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
     if (!machine_exists(name))
         return error_set(err, ENOENT, "%s: VM does not exist", name);
@@ -56,16 +85,26 @@ static int remove_machine(const char *name, bool force, struct error *err)
     if (!machine_exists(name))
         return error_set(err, ENOENT, "%s: VM does not exist", name);
     bool yes = force;
-    if (!force && confirm(name, &yes, err) < 0)
+    if (!force && confirm(name, values, &yes, err) < 0)
         return -1;
     if (!yes)
         return 0;
     const struct machine m = {.name = (char *)name};
     const struct supervisor *supervisor = supervisor_for(&m);
     if (supervisor->autostart(&m, false, err) < 0 || supervisor->clear(&m, err) < 0 ||
-        registration_remove(name, err) < 0)
+        registration_remove(name, err) < 0 ||
+        (values->save_image.value && keep(name, MACHINE_DISK, "raw", err) < 0) ||
+        (values->save_ignition.value && keep(name, MACHINE_SEED, "iso", err) < 0) ||
+        machine_remove(name, err) < 0)
         return -1;
-    return machine_remove(name, err);
+    events_publish(name, "remove");
+    return 0;
+}
+
+int rm_machine(const char *name, struct error *err)
+{
+    const struct values values = {.force = {.value = true}};
+    return remove_machine(name, &values, err);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct error *err)
@@ -74,7 +113,7 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
     if (options_parse(self, argc, argv, &values, &operands, err) < 0)
         return -1;
-    return remove_machine(target_name(&operands), values.force.value, err);
+    return remove_machine(target_name(&operands), &values, err);
 }
 
 static const struct option_spec options[] = {
@@ -83,6 +122,15 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, force),
      .help = "Stop and do not prompt before rming"},
+    {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, reexec)},
+    {.name = "save-ignition",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, save_ignition),
+     .help = "Do not delete the seed, which does here what podman's ignition file does"},
+    {.name = "save-image",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, save_image),
+     .help = "Do not delete the disk"},
     {.name = NULL},
 };
 

@@ -20,8 +20,12 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
+#include "cmd/docker_socket.h"
+#include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
+#include "cmd/settle.h"
 #include "cmd/target.h"
 #include "provider/connection.h"
 #include "provider/ladder.h"
@@ -103,6 +107,16 @@ static int decide_connection(const struct machine *m, const struct start_options
     return 0;
 }
 
+static void tell_of_rootful(const struct machine *m)
+{
+    cleanup_free char *hint = target_hint(m->name);
+    printf("\nThis machine is currently configured in rootless mode. If your containers\n"
+           "require root permissions (e.g. ports < 1024), or if you run into compatibility\n"
+           "issues with non-podman clients, you can switch using the following command:\n\n"
+           "\t%s set --rootful%s\n\n",
+           command_program, hint);
+}
+
 static int start_under_lock(const char *name, const struct start_options *options,
                             struct machine *m, struct error *err)
 {
@@ -127,6 +141,10 @@ static int start_under_lock(const char *name, const struct start_options *option
         return -1;
     if (old_port && m->ssh.port != old_port)
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
+    if (!m->rootful && !options->quiet && !options->no_info)
+        tell_of_rootful(m);
+    if (settle_guest(m, err) < 0)
+        return -1;
     if (!change_default)
         return 0;
     cleanup_free char *file = paths_connections();
@@ -134,19 +152,44 @@ static int start_under_lock(const char *name, const struct start_options *option
     return connection_set_default(file, wanted, err);
 }
 
+static void tell_docker_host(const char *still, const char *socket)
+{
+    printf("You can %sconnect Docker API clients by setting DOCKER_HOST using the\n"
+           "following command in your terminal session:\n\n"
+           "        export DOCKER_HOST='unix://%s'\n\n",
+           still, socket);
+}
+
 static void tell_api_socket(const struct machine *m)
 {
+    cleanup_free char *hint = target_hint(m->name);
     cleanup_free char *socket = machine_path(m->name, MACHINE_API_SOCKET);
     if (follow_api_socket(m->name, api_socket_ms) < 0) {
         log_warn("API socket failed ping test");
         return;
     }
-    bool is_darwin = strcmp(platform_name, "darwin") == 0;
-    printf("API forwarding listening on: %s\n", socket);
-    printf("You can %sconnect Docker API clients by setting DOCKER_HOST using the\n"
-           "following command in your terminal session:\n\n"
-           "        export DOCKER_HOST='unix://%s'\n\n",
-           is_darwin ? "still " : "", socket);
+    // Nothing but a Mac has podman's helper for docker's own socket.
+    if (strcmp(platform_name, "darwin") != 0) {
+        printf("API forwarding listening on: %s\n", socket);
+        tell_docker_host("", socket);
+        return;
+    }
+    enum docker_claim claim = docker_socket_claim_here(socket);
+    printf("API forwarding listening on: %s\n",
+           claim == DOCKER_OURS ? "/var/run/docker.sock" : socket);
+    if (claim == DOCKER_OURS)
+        puts("Docker API clients default to this address. You do not need to set DOCKER_HOST.\n");
+    else if (claim == DOCKER_TAKEN)
+        puts("\nAnother process was listening on the default Docker API socket address.");
+    else
+        printf("\nThe system helper service is not installed; the default Docker API socket\n"
+               "address can't be used by podman. If you would like to install it, run the "
+               "following commands:\n\n"
+               "        sudo podman-mac-helper install\n"
+               "        %s stop%s; %s start%s\n\n",
+               command_program, hint, command_program, hint);
+    if (claim != DOCKER_OURS)
+        tell_docker_host("still ", socket);
 }
 
 int start_machine(const char *name, const struct start_options *options, struct error *err)
@@ -154,6 +197,10 @@ int start_machine(const char *name, const struct start_options *options, struct 
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
     if (!machine_exists(name))
         return error_set(err, ENOENT, "%s: VM does not exist", name);
+    // [engine] env may hold the proxies.
+    CLEANUP(config_release) struct config config = CONFIG_INIT;
+    if (config_load(&config, err) < 0)
+        return -1;
     interrupt_watch();
     if (!options->quiet) {
         printf("Starting machine \"%s\"\n", name);
@@ -164,6 +211,7 @@ int start_machine(const char *name, const struct start_options *options, struct 
     if (!options->quiet && !options->no_info)
         tell_api_socket(&m);
     printf("Machine \"%s\" started successfully\n", name);
+    events_publish(name, "start");
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "cmd/command.h"
+#include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
 #include "cmd/target.h"
@@ -84,6 +85,7 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (stop_machine(name, false, err) < 0)
         return -1;
     printf("Machine \"%s\" stopped successfully\n", name);
+    events_publish(name, "stop");
     return 0;
 }
 

@@ -5,7 +5,9 @@
 #
 #   build            with gcc and with clang, warnings are errors
 #   style            include arrows, format, shellcheck, spelling, clang-tidy
-#   unit, contract   one room at a time; command lines against what other tools accept
+#   unit, contract, conformance
+#                    one room at a time; command lines against what other tools accept; podman's
+#                    behaviour without a VM, with a stand-in and a real client
 #   lifecycle        the program against a stand-in for QEMU with a real sshd
 #   sanitizers       unit, contract and lifecycle again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
@@ -170,21 +172,21 @@ fi
 
 if CC=gcc phase "build with gcc" compile "$out/gcc" -Dwerror=true; then
   tests "style" "$out/gcc" --suite style
-  tests "unit and contract" "$out/gcc" --suite unit --suite contract
+  tests "unit and contract" "$out/gcc" --suite unit --suite contract --suite conformance
   [ -n "$quick" ] || tests "lifecycle" "$out/gcc" --suite lifecycle
 fi
 [ -z "$quick" ] || finish
 
 phase "clang-tidy" tidy
 if CC=clang phase "build with clang" compile "$out/clang" -Dwerror=true; then
-  tests "unit and contract with clang" "$out/clang" --suite unit --suite contract
+  tests "unit and contract with clang" "$out/clang" --suite unit --suite contract --suite conformance
 fi
 # gcc invents warnings when it instruments.
 if CC=gcc phase "build with sanitizers" compile "$out/asan" -Dwerror=false \
   -Db_sanitize=address,undefined -Doptimization=1; then
   export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 PMV_SLOW=3
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-  tests "sanitizers" "$out/asan" --suite unit --suite contract --suite lifecycle -t 3
+  tests "sanitizers" "$out/asan" --suite unit --suite contract --suite conformance --suite lifecycle -t 3
   unset ASAN_OPTIONS UBSAN_OPTIONS PMV_SLOW
 fi
 phase "macos" macos && { grep '^SKIPPED' "$logs/macos.log" || true; }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/lock.h"
 #include "provider/guest.h"
+#include "provider/machine.h"
 
 static const char preferred_default[] = "podman-machine-default";
 
@@ -226,11 +227,28 @@ int connection_add(const char *file, const struct connection *connection, struct
     return edit_end(&edit, err);
 }
 
+// The connection by which a machine of ours is meant to be used, if that is what it names.
+static const char *preferred_twin(const struct document *document, const char *const *names,
+                                  const char *chosen)
+{
+    CLEANUP(machine_release) struct machine m = MACHINE_INIT;
+    struct error ignored;
+    cleanup_free char *root = xasprintf("%s-root", chosen);
+    if (!json_object_get(document->connections, root) || !machine_exists(chosen) ||
+        machine_load(&m, chosen, &ignored) < 0 || !m.rootful)
+        return chosen;
+    while (strcmp(*names, root) != 0)
+        names++;
+    return *names;
+}
+
 static void choose_default(struct document *document)
 {
     const char **names = ordered_keys(document->connections, NULL, true);
     const char *chosen =
         json_object_get(document->connections, preferred_default) ? preferred_default : names[0];
+    if (chosen)
+        chosen = preferred_twin(document, names, chosen);
     if (chosen)
         json_object_set_new(document->connection, "Default", json_string(chosen));
     else

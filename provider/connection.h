@@ -31,7 +31,8 @@ int connection_check_free(const char *file, const char *machine, struct error *e
 int connection_add(const char *file, const struct connection *connection, struct error *err);
 
 // Removes both. When the default was one of them it becomes podman-machine-default if that is
-// there, else the first by name, else none. Missing entries are not an error.
+// there, else the first by name, else none; of a rootful machine of ours NAME-root. Missing entries
+// are not an error.
 int connection_remove(const char *file, const char *machine, struct error *err);
 
 // Makes NAME or NAME-root the default. ENOENT `connection "N" not found`.

@@ -130,11 +130,13 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_string(root, "created", &created_text, err) < 0 ||
         json_get_string(root, "timezone", &m->timezone, err) < 0 ||
         json_get_bool(root, "rootful", &m->rootful, err) < 0 ||
+        json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
         json_get_bool(root, "restart", &m->restart, err) < 0 ||
         network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
         json_get_uint(resources, "memory_mib", &m->resources.memory_mib, err) < 0 ||
         json_get_uint(resources, "disk_gib", &m->resources.disk_gib, err) < 0 ||
+        json_get_uint(resources, "swap_mib", &m->resources.swap_mib, err) < 0 ||
         json_get_string(image, "source", &m->image.source, err) < 0 ||
         json_get_string(image, "digest", &m->image.digest, err) < 0 ||
         json_get_string(ssh, "user", &m->ssh.user, err) < 0 ||
@@ -180,18 +182,22 @@ int machine_save(const struct machine *m, struct error *err)
     cleanup_free char *path = machine_path(m->name, MACHINE_RECORD);
     cleanup_free char *created = clock_format_rfc3339(m->created_ns);
     cleanup_json json_t *root = json_pack(
-        "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I}, s:{s:s*, s:s*},"
+        "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I},"
+        " s:{s:s*, s:s*},"
         " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o, s:o}",
         "version", (json_int_t)record_version, "name", m->name, "provider", m->provider, "mac",
         m->mac, "instance_id", m->instance_id, "created", created, "resources", "cpus",
         (json_int_t)m->resources.cpus, "memory_mib", (json_int_t)m->resources.memory_mib,
-        "disk_gib", (json_int_t)m->resources.disk_gib, "image", "source", m->image.source, "digest",
+        "disk_gib", (json_int_t)m->resources.disk_gib, "swap_mib",
+        (json_int_t)m->resources.swap_mib, "image", "source", m->image.source, "digest",
         m->image.digest, "ssh", "user", m->ssh.user, "uid", (json_int_t)m->ssh.uid, "identity",
         m->ssh.identity, "port", (json_int_t)m->ssh.port, "rootful", m->rootful, "timezone",
         m->timezone, "restart", m->restart, "network", network_options_to_json(&m->network), "dns",
         json_array());
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
+    if (m->rootful_changed)
+        json_object_set_new(root, "rootful_changed", json_true());
     for (size_t i = 0; i < m->dns.count; i++)
         json_array_append_new(json_object_get(root, "dns"), json_string(m->dns.items[i]));
     return json_write_file(path, root, 0600, err);

@@ -21,7 +21,7 @@ struct machine {
     char *instance_id; // cloud-init's, chosen once
     int64_t created_ns;
     struct {
-        uint64_t cpus, memory_mib, disk_gib;
+        uint64_t cpus, memory_mib, disk_gib, swap_mib;
     } resources;
     struct {
         char *source, *digest; // digest: sha256 of the fetched file
@@ -33,7 +33,8 @@ struct machine {
         uint64_t port;  // on 127.0.0.1 where the guest's sshd answers; 0: none chosen yet
     } ssh;
     bool rootful;
-    char *timezone; // NULL: the guest's own
+    bool rootful_changed; // since the guest was told of it
+    char *timezone;       // NULL: the guest's own
     struct strvec dns;
     struct network_options network; // vmnet rows
     bool restart;                   // the monitor starts it again when it fails by itself

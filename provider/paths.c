@@ -71,8 +71,14 @@ char *paths_connections(void)
     const char *file = getenv("PODMAN_CONNECTIONS_CONF");
     if (file && *file)
         return xstrdup(file);
+    cleanup_free char *config = paths_containers_config();
+    return xasprintf("%s/podman-connections.json", config);
+}
+
+char *paths_containers_config(void)
+{
     cleanup_free char *config = xdg("XDG_CONFIG_HOME", ".config");
-    return xasprintf("%s/containers/podman-connections.json", config);
+    return xasprintf("%s/containers", config);
 }
 
 char *paths_known_hosts(void)
@@ -81,10 +87,28 @@ char *paths_known_hosts(void)
     return xasprintf("%s/.ssh/known_hosts", home);
 }
 
+char *paths_podman_socket_link(void)
+{
+    cleanup_free char *data = xdg("XDG_DATA_HOME", ".local/share");
+    return xasprintf("%s/containers/podman/machine/podman.sock", data);
+}
+
 char *paths_podman_ports(void)
 {
     cleanup_free char *data = xdg("XDG_DATA_HOME", ".local/share");
     return xasprintf("%s/containers/podman/machine/port-alloc.dat", data);
+}
+
+char *paths_events(void)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (runtime && *runtime)
+        return xasprintf("%s/podman", runtime);
+    cleanup_free char *run = xasprintf("/run/user/%u", (unsigned)getuid());
+    if (getuid() != 0 && access(run, W_OK) == 0)
+        return xasprintf("%s/podman", run);
+    const char *tmp = getenv("TMPDIR");
+    return xasprintf("%s/storage-run-%u/podman", tmp && *tmp ? tmp : "/tmp", (unsigned)getuid());
 }
 
 char *paths_runtime(void)

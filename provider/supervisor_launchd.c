@@ -40,7 +40,8 @@ enum {
     LAUNCHD_DISABLED = 119,
 };
 
-static const int64_t gone_ms = 15000; // a job that is told to go, and its monitor with it
+static const int64_t launchctl_ms = 60000; // a bootout waits for the job
+static const int64_t gone_ms = 15000;      // a job that is told to go, and its monitor with it
 static const int64_t look_every_ms = 100;
 static const int64_t first_pause_ms = 200; // doubled at each try
 static const unsigned most_tries = 6;
@@ -51,7 +52,7 @@ static int call(const struct strvec *argv, struct strbuf *out, int *status, stru
 {
     CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
     int wait_status;
-    if (process_call(argv, out, &words, &wait_status, err) < 0)
+    if (process_call(argv, launchctl_ms, out, &words, &wait_status, err) < 0)
         return -1;
     *status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     while (words.length && strchr("\r\n ", words.text[words.length - 1]))

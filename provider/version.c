@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "base/process.h"
 
+static const int64_t patience_ms = 10000;
+
 struct version version_parse(const char *text)
 {
     for (const char *at = text; *at; at++) {
@@ -31,7 +33,7 @@ struct version version_of(const char *program)
     int status;
     strvec_push(&argv, program);
     strvec_push(&argv, "--version");
-    if (process_call(&argv, &out, &words, &status, &ignored) < 0 || status != 0)
+    if (process_call(&argv, patience_ms, &out, &words, &status, &ignored) < 0 || status != 0)
         return (struct version){0};
     return version_parse(out.text);
 }

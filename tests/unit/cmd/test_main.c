@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,8 +79,12 @@ static void as_podman(void **state)
     struct outcome wrong = program_run_as(state, "podman", "machine list x");
     assert_int_equal(wrong.status, 125);
     assert_string_equal(wrong.errors, "Error: `podman machine list` takes no arguments\n");
+    // Other commands are for the podman behind us: tests/conformance.
+    setenv("PODMAN_MACHINE_VMNET_PODMAN", "/nonexistent", 1);
     CLEANUP(outcome_release) struct outcome other = program_run_as(state, "podman", "ps");
     assert_int_equal(other.status, 125);
+    assert_non_null(strstr(other.errors, "there is no podman on $PATH for `podman ps`"));
+    unsetenv("PODMAN_MACHINE_VMNET_PODMAN");
 }
 
 // Runs `list` with this descriptor as stdout; the status as waitpid gives it.

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "cmd/settle.h"
+
+// The script's text with another folder for /etc.
+static char *moved(const char *script, const char *etc)
+{
+    CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    for (const char *at; (at = strstr(script, "/etc/")); script = at + 4)
+        strbuf_addf(&out, "%.*s%s", (int)(at - script), script, etc);
+    strbuf_adds(&out, script);
+    return strbuf_steal(&out);
+}
+
+static void put_program(void **state, const char *name)
+{
+    const char *home = *state;
+    struct error err;
+    cleanup_free char *folder = xasprintf("%s/bin", home);
+    cleanup_free char *path = xasprintf("%s/bin/%s", home, name);
+    cleanup_free char *text = xasprintf("#!/bin/sh\necho %s \"$*\" >>%s/calls\n", name, home);
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(path, text);
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+// Runs the script as the guest would; what it called is the result.
+static char *settle(void **state, const struct machine *m)
+{
+    const char *home = *state;
+    cleanup_free char *etc = temp_path(state, "etc");
+    cleanup_free char *calls = temp_path(state, "calls");
+    cleanup_free char *script = settle_script(m);
+    cleanup_free char *here = moved(script, etc);
+    cleanup_free char *path = xasprintf("%s/bin:%s", home, "/usr/bin:/bin");
+    put_text(calls, "");
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("PATH", path, 1);
+        execl("/bin/sh", "sh", "-c", here, (char *)NULL);
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    return get_text(calls);
+}
+
+static void holds(void **state, const char *name, const char *text)
+{
+    cleanup_free char *path = temp_path(state, name);
+    cleanup_free char *found = get_text(path);
+    assert_string_equal(found, text);
+}
+
+static void proxies(void **state)
+{
+    const struct machine m = {.rootful = true};
+    put_program(state, "systemctl");
+    put_program(state, "systemd-tmpfiles");
+    cleanup_free char *nothing = settle(state, &m);
+    assert_string_equal(nothing, "");
+
+    setenv("HTTP_PROXY", "http://u:p%20$x\"'\\y@127.0.0.1:3128", 1);
+    setenv("no_proxy", "localhost,a b", 1);
+    cleanup_free char *first = settle(state, &m);
+    assert_non_null(strstr(first, "systemctl daemon-reload\n"));
+    assert_non_null(strstr(first, "systemctl try-restart podman.service\n"));
+    holds(state, "etc/environment.d/default-env.conf",
+          "no_proxy=\"host.containers.internal,a b\"\n"
+          "HTTP_PROXY=\"http://u:p%20\\$x\\\"'\\\\y@host.containers.internal:3128\"\n");
+    holds(state, "etc/systemd/system.conf.d/default-env.conf",
+          "[Manager]\nDefaultEnvironment=\"no_proxy=host.containers.internal,a b\" "
+          "\"HTTP_PROXY=http://u:p%%20$x\\\"'\\\\y@host.containers.internal:3128\"\n");
+    cleanup_free char *profile = temp_path(state, "etc/profile.d/default-env.sh");
+    cleanup_free char *command = xasprintf(
+        ". %s; [ \"$HTTP_PROXY\" = 'http://u:p%%20$x\"'\\''\\y@host.containers.internal:3128' ]",
+        profile);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+
+    cleanup_free char *again = settle(state, &m);
+    assert_string_equal(again, "");
+    unsetenv("HTTP_PROXY");
+    unsetenv("no_proxy");
+    cleanup_free char *gone = settle(state, &m);
+    assert_non_null(strstr(gone, "systemctl daemon-reload\n"));
+    assert_int_equal(access(profile, F_OK), -1);
+}
+
+static void the_docker_link_follows(void **state)
+{
+    const struct machine m = {.rootful_changed = true, .ssh = {.uid = 1000}};
+    put_program(state, "systemctl");
+    put_program(state, "systemd-tmpfiles");
+    cleanup_free char *calls = settle(state, &m);
+    assert_string_equal(calls, "systemd-tmpfiles --create --prefix=/run/docker.sock\n");
+    holds(state, "etc/tmpfiles.d/podman-docker.conf",
+          "L+  /run/docker.sock   -    -    -     -   /run/user/1000/podman/podman.sock\n");
+}
+
+static void swap(void **state)
+{
+    const struct machine m = {.resources = {.swap_mib = 2048}, .rootful = true};
+    put_program(state, "systemctl");
+    put_program(state, "zram-generator");
+    cleanup_free char *text = settle_script(&m);
+    assert_non_null(strstr(text, "zram-size=2048"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proxies),
+        cmocka_unit_test(the_docker_link_follows),
+        cmocka_unit_test(swap),
+    };
+    return cmocka_run_group_tests_name("settle", tests, temp_home_setup, temp_home_teardown);
+}
