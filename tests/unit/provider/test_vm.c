@@ -27,8 +27,10 @@ static int probe(struct tools *tools, const struct machine *m, struct error *err
     return 0;
 }
 
-static int probe_network(struct tools *tools, const struct machine *m, struct error *err)
+static int probe_network(struct tools *tools, const struct machine *m,
+                         const struct hypervisor *unused, struct error *err)
 {
+    (void)unused;
     (void)tools;
     (void)m;
     (void)err;
