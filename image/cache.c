@@ -37,6 +37,7 @@ int cache_enter(struct cache_entry *entry, const char *folder, const char *diges
         return -1;
     entry->folder = xstrdup(folder);
     entry->digest = xstrdup(digest);
+    entry->prefix = xasprintf("%s/%s", folder, digest);
     entry->raw = xasprintf("%s/%s.raw", folder, digest);
     entry->record = xasprintf("%s/%s.json", folder, digest);
     entry->download = xasprintf("%s/%s.download", folder, digest);
@@ -58,51 +59,51 @@ void cache_leave(struct cache_entry *entry)
     lock_release(&entry->lock);
     free(entry->folder);
     free(entry->digest);
+    free(entry->prefix);
     free(entry->raw);
     free(entry->record);
     free(entry->download);
     *entry = (struct cache_entry)CACHE_ENTRY_INIT;
 }
 
-static bool matches_record(const struct cache_entry *entry, const struct stat *raw)
+static bool matches_record(const char *path, const char *wanted, const struct stat *raw)
 {
     struct error ignored;
     cleanup_json json_t *record = NULL;
     cleanup_free char *digest = NULL;
     uint64_t size = UINT64_MAX, modified = UINT64_MAX;
-    return json_read_file(&record, entry->record, &ignored) == 0 &&
+    return json_read_file(&record, path, &ignored) == 0 &&
            json_get_string(record, "digest", &digest, &ignored) == 0 &&
            json_get_uint(record, "size", &size, &ignored) == 0 &&
            json_get_uint(record, "modified", &modified, &ignored) == 0 && digest &&
-           strcmp(digest, entry->digest) == 0 && (uint64_t)raw->st_size == size &&
+           strcmp(digest, wanted) == 0 && (uint64_t)raw->st_size == size &&
            (uint64_t)raw->st_mtime == modified;
+}
+
+bool cache_look(const char *folder, const char *digest, uint64_t *size, int64_t *created)
+{
+    struct stat st;
+    cleanup_free char *raw = xasprintf("%s/%s.raw", folder, digest);
+    cleanup_free char *record = xasprintf("%s/%s.json", folder, digest);
+    if (lstat(raw, &st) < 0 || !S_ISREG(st.st_mode) || !matches_record(record, digest, &st))
+        return false;
+    *size = (uint64_t)st.st_size;
+    *created = (int64_t)st.st_mtime;
+    return true;
 }
 
 bool cache_find(const struct cache_entry *entry, const char *label, uint64_t *size)
 {
     struct stat st;
+    int64_t created;
+    if (cache_look(entry->folder, entry->digest, size, &created))
+        return true;
     if (lstat(entry->raw, &st) < 0)
         return false;
-    if (S_ISREG(st.st_mode) && matches_record(entry, &st)) {
-        *size = (uint64_t)st.st_size;
-        return true;
-    }
     log_warn("the cached image of %s is not as it was left: it is made anew", label);
     unlink(entry->raw);
     unlink(entry->record);
     return false;
-}
-
-int cache_temporary(const struct cache_entry *entry, char **path, int *fd, struct error *err)
-{
-    cleanup_free char *name = xasprintf("%s/%s.tmp-XXXXXX", entry->folder, entry->digest);
-    int file = mkstemp(name);
-    if (file < 0)
-        return error_errno(err, "cannot create a file in '%s'", entry->folder);
-    fcntl(file, F_SETFD, FD_CLOEXEC);
-    *path = steal_string(&name);
-    *fd = file;
-    return 0;
 }
 
 int cache_keep(const struct cache_entry *entry, const char *temporary, int fd, const char *source,

@@ -20,6 +20,7 @@
 //     DIGEST.tmp-*      half-made; whoever takes the lock next removes them
 struct cache_entry {
     char *folder, *digest;
+    char *prefix; // of temporary files: FOLDER/DIGEST
     char *raw, *record, *download;
     struct lock lock;
 };
@@ -38,8 +39,8 @@ void cache_leave(struct cache_entry *entry);
 // removed, with a warning.
 bool cache_find(const struct cache_entry *entry, const char *label, uint64_t *size);
 
-// A new empty file beside the others; the caller owns both.
-int cache_temporary(const struct cache_entry *entry, char **path, int *fd, struct error *err);
+// The same question without a lock and without a change. `created` in seconds since 1970.
+bool cache_look(const char *folder, const char *digest, uint64_t *size, int64_t *created);
 
 // Makes `temporary`, open as `fd`, the entry's raw image.
 int cache_keep(const struct cache_entry *entry, const char *temporary, int fd, const char *source,

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 
 const char *const catalog_default = "fedora-44";
+const char *const catalog_latest = "fedora-latest";
 
 // download.fedoraproject.org answers with a redirect to a mirror near the caller, which may be
 // plain http: the digest pinned here is what makes that safe.
@@ -66,6 +67,7 @@ int catalog_find(const struct catalog_entry **entry, const char *name, const cha
     if (known)
         return error_set(err, ENOENT, "image '%s' is not known for %s: give a URL or a file", name,
                          arch);
-    return error_set(err, ENOENT, "no image '%s': neither a file nor one of the known names (%s)",
-                     name, names.text);
+    return error_set(err, ENOENT,
+                     "no image '%s': neither a file nor one of the known names (%s, %s)", name,
+                     names.text, catalog_latest);
 }

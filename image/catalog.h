@@ -24,4 +24,7 @@ int catalog_find(const struct catalog_entry **entry, const char *name, const cha
 // The name that `init` without --image uses.
 extern const char *const catalog_default;
 
+// Not a row: it is looked up when it is asked for (image/releases.h).
+extern const char *const catalog_latest;
+
 #endif

@@ -32,7 +32,9 @@ static int copy_disk(const char *raw, const char *temporary, struct error *err)
         return -1;
     struct watch watch = {.quiet = true};
     watch_begin(&watch, "Copying", raw);
-    return sparse_copy(from, raw, to, temporary, size, &watch, err);
+    if (sparse_copy(from, raw, to, temporary, size, &watch, err) < 0)
+        return sparse_note_space(to, allocated, err);
+    return 0;
 }
 
 static int grow(const char *temporary, uint64_t size, struct error *err)

@@ -3,7 +3,6 @@
 
 #include "image/download.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,11 +14,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "image/digest.h"
+#include "image/http.h"
 #include "image/part.h"
 #include "image/sparse.h"
 
 const uint64_t download_check_bytes = 64 << 10;
-static const long connect_timeout_s = 30, most_redirects = 10;
 static const unsigned default_stall_s = 30, default_attempts = 5;
 static const int64_t first_pause_ms = 200;
 
@@ -61,6 +60,8 @@ static char *shown_url(const char *url)
 static int start_anew(struct transfer *transfer, struct error *err)
 {
     transfer->checked = false;
+    if (transfer->download->restarted)
+        transfer->download->restarted(transfer->download->context);
     return part_reset(&transfer->part, err);
 }
 
@@ -70,13 +71,6 @@ static const char *header(const struct transfer *transfer, const char *name)
     return curl_easy_header(transfer->curl, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK
                ? found->value
                : NULL;
-}
-
-static long status_of(const struct transfer *transfer)
-{
-    long status = 0;
-    curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-    return status;
 }
 
 // "bytes 100-199/200"
@@ -97,7 +91,7 @@ static int begin_body(struct transfer *transfer, struct error *err)
     struct part *part = &transfer->part;
     curl_off_t length = -1;
     curl_easy_getinfo(transfer->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    bool continues = status_of(transfer) == 206;
+    bool continues = http_status(transfer->curl) == 206;
     uint64_t total = 0;
     if (continues) {
         if (!transfer->resuming || !continues_at(transfer, part->have, &total) ||
@@ -134,20 +128,25 @@ static int take_body(struct transfer *transfer, const char *bytes, size_t length
         return error_set(err, EBADMSG, "the server sends more than the %" PRIu64 " bytes it said",
                          transfer->part.total);
     if (part_add(&transfer->part, bytes, length, err) < 0)
-        return -1;
+        return sparse_note_space(transfer->part.fd, transfer->part.total - transfer->part.have,
+                                 err);
     if (!transfer->checked && transfer->part.total && transfer->download->check &&
         transfer->part.have >= download_check_bytes) {
         transfer->checked = true;
-        return transfer->download->check(transfer->part.fd, transfer->part.have,
-                                         transfer->part.total, transfer->download->label, err);
+        if (transfer->download->check(transfer->part.fd, transfer->part.have, transfer->part.total,
+                                      transfer->download->label, err) < 0)
+            return -1;
     }
+    if (transfer->download->arrived)
+        transfer->download->arrived(transfer->download->context, transfer->part.fd,
+                                    transfer->part.have, transfer->part.total);
     return 0;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
-    long status = status_of(transfer);
+    long status = http_status(transfer->curl);
     if (status != 200 && status != 206)
         return size * count; // an error page
     if (take_body(transfer, bytes, size * count, &transfer->why) == 0)
@@ -169,79 +168,14 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
     return result < 0;
 }
 
-static const char *status_text(long status)
-{
-    static const struct {
-        long status;
-        const char *text;
-    } texts[] = {
-        {400, "Bad Request"},
-        {401, "Unauthorized"},
-        {403, "Forbidden"},
-        {404, "Not Found"},
-        {407, "Proxy Authentication Required"},
-        {408, "Request Timeout"},
-        {410, "Gone"},
-        {416, "Range Not Satisfiable"},
-        {429, "Too Many Requests"},
-        {500, "Internal Server Error"},
-        {502, "Bad Gateway"},
-        {503, "Service Unavailable"},
-        {504, "Gateway Timeout"},
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        if (texts[i].status == status)
-            return texts[i].text;
-    }
-    return "unexpected answer";
-}
-
-static int status_code(long status)
-{
-    if (status == 404 || status == 410)
-        return ENOENT;
-    if (status == 401 || status == 403 || status == 407)
-        return EACCES;
-    return status == 408 || status == 504 ? ETIMEDOUT : EIO;
-}
-
-static int curl_code(CURLcode code)
-{
-    switch (code) {
-    case CURLE_COULDNT_CONNECT:
-        return ECONNREFUSED;
-    case CURLE_OPERATION_TIMEDOUT:
-        return ETIMEDOUT;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_URL_MALFORMAT:
-        return EINVAL;
-    default:
-        return EIO;
-    }
-}
-
 static void set_up(struct transfer *transfer, const char *url, char *message)
 {
     CURL *curl = transfer->curl;
-    const char *authorities = getenv("CURL_CA_BUNDLE");
-    if (!authorities || !*authorities)
-        authorities = getenv("SSL_CERT_FILE");
     unsigned stall_s = transfer->download->stall_s;
 
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, most_redirects);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "podman-machine-vmnet/" PROJECT_VERSION);
-    if (authorities && *authorities)
-        curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_timeout_s);
+    http_set_up(curl, url, message);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)(stall_s ? stall_s : default_stall_s));
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, message);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -275,15 +209,15 @@ static int attempt(struct transfer *transfer, const char *url, struct error *err
         return err->code == EINTR ? -1 : error_prefix(err, "downloading '%s'", transfer->shown);
     }
     if (code != CURLE_OK)
-        return error_set(err, curl_code(code), "downloading '%s': %s", transfer->shown,
+        return error_set(err, http_curl_code(code), "downloading '%s': %s", transfer->shown,
                          *message ? message : curl_easy_strerror(code));
-    long status = status_of(transfer);
+    long status = http_status(transfer->curl);
     if (status == 416 && transfer->resuming)
         return error_set(err, ERANGE, "downloading '%s': 416 Range Not Satisfiable",
                          transfer->shown);
     if (status != 200 && status != 206)
-        return error_set(err, status_code(status), "downloading '%s': %ld %s", transfer->shown,
-                         status, status_text(status));
+        return error_set(err, http_status_code(status), "downloading '%s': %ld %s", transfer->shown,
+                         status, http_status_text(status));
     if (!transfer->begun && begin_body(transfer, err) < 0) // an empty file
         return error_prefix(err, "downloading '%s'", transfer->shown);
     return 0;
@@ -292,12 +226,12 @@ static int attempt(struct transfer *transfer, const char *url, struct error *err
 // Worth another try: it got on, the server is only busy, or a redirector may choose better.
 static bool is_transient(const struct transfer *transfer, const struct error *err, uint64_t before)
 {
-    long status = status_of(transfer), redirects = 0;
+    long status = http_status(transfer->curl), redirects = 0;
     curl_easy_getinfo(transfer->curl, CURLINFO_REDIRECT_COUNT, &redirects);
     if (err->code == EINTR || err->code == EBADMSG || err->code == ENOSPC || transfer->failed)
         return false;
     return transfer->part.have > before || status == 429 || status >= 500 ||
-           (redirects > 0 && redirects < most_redirects);
+           (redirects > 0 && redirects < http_most_redirects);
 }
 
 static int pause_before(unsigned attempts, const struct transfer *transfer, struct error *err)
@@ -366,8 +300,15 @@ static int verify(struct transfer *transfer, struct error *err)
     digest_end(&transfer->part.digest, actual);
     if (strcmp(actual, transfer->download->sha256) == 0)
         return 0;
-    return error_set(err, EBADMSG, "downloading '%s': wrong SHA-256: expected %s, got %s",
-                     transfer->shown, transfer->download->sha256, actual);
+    if (transfer->part.have == 0)
+        return error_set(err, EBADMSG, "downloading '%s': the server's file is empty",
+                         transfer->shown);
+    error_set(err, EBADMSG, "downloading '%s': wrong SHA-256: expected %s, got %s", transfer->shown,
+              transfer->download->sha256, actual);
+    const char *encoding = header(transfer, "Content-Encoding");
+    if (encoding)
+        error_append(err, " (the server sent it encoded: %.40s)", encoding);
+    return -1;
 }
 
 static int fetch(struct transfer *transfer, struct error *err)
@@ -400,21 +341,16 @@ static int fetch(struct transfer *transfer, struct error *err)
 
 int download_fetch(const struct download *download, struct watch *watch, struct error *err)
 {
-    static bool initialised;
-    if (!initialised && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return error_set(err, EIO, "cannot initialise libcurl");
-    initialised = true;
-
     CLEANUP(transfer_release)
     struct transfer transfer = {
         .download = download,
         .watch = watch,
-        .curl = curl_easy_init(),
+        .curl = http_new(err),
         .shown = shown_url(download->url),
         .part = PART_INIT,
     };
     if (!transfer.curl)
-        return error_set(err, ENOMEM, "cannot initialise libcurl");
+        return -1;
     if (fetch(&transfer, err) < 0) {
         watch_abandon(watch);
         if (err->code == EBADMSG && transfer.begun)

@@ -20,6 +20,11 @@ struct download {
     // Looks at the first download_check_bytes when they are there (at all of a smaller file),
     // so that nobody waits for what will be refused. `total` is 0 when it is not known.
     int (*check)(int fd, uint64_t have, uint64_t total, const char *label, struct error *err);
+    // Told of everything that is there, `fd` is readable and keeps what has been told of, until
+    // `restarted` says that all of it is thrown away. Both or neither.
+    void (*arrived)(void *context, int fd, uint64_t have, uint64_t total);
+    void (*restarted)(void *context);
+    void *context;
     unsigned stall_s;  // give up after so long without a byte; 0: 30
     unsigned attempts; // as long as each brings the download further; 0: 5
 };

@@ -5,6 +5,7 @@
 #define IMAGE_IMAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -22,6 +23,7 @@ struct image_ref {
 // catalog name goes before a file of that name; "./NAME" is the file.
 // Refuses, before anything is fetched and with what to do: an unknown name, a missing file,
 // a URL with no digest known for it, a digest that is not 64 hex digits, docker:// references.
+// "fedora-latest" alone asks a server: Fedora's list of releases (image/releases.h).
 // ENOENT: no such name or file; EINVAL: the rest.
 int image_resolve(struct image_ref *ref, const char *image, const char *sha256, const char *arch,
                   struct error *err);
@@ -46,10 +48,44 @@ struct image_options {
 int image_fetch(const struct image_ref *ref, const struct image_options *options, char **raw,
                 char **digest, uint64_t *virtual_size, struct error *err);
 
+// Converts a local image of any format that image_fetch() takes into the sparse raw file
+// `target`, which is replaced if it exists (temporary + rename). Nothing is cached or synced; of
+// the options, `cache` is not used. EBADMSG, ENOSPC, ENOENT, EINVAL, EINTR.
+int image_convert(const char *path, const char *target, const struct image_options *options,
+                  uint64_t *virtual_size, struct error *err);
+
 // Lays down a machine's disk: a clone of `raw`, or a copy of its data extents where the file
 // system cannot clone, then grown sparsely to `size` bytes. `disk` is replaced if it exists
 // (temporary + rename), mode 0600. EINVAL if `size` is below the image's. A raw image of zero
 // bytes is accepted (podman's own tests init from /dev/null): the disk is then all zeros.
 int image_install(const char *raw, const char *disk, uint64_t size, struct error *err);
+
+// One entry of the cache. Owns its strings.
+struct image_cached {
+    char *digest;       // of the file that it was made from
+    char *source;       // where that came from; NULL: not known
+    char *path;         // of the raw image; NULL: not ready
+    uint64_t size;      // of the disk in bytes; 0: not ready
+    uint64_t allocated; // what it takes, unfinished files included
+    int64_t created;    // seconds since 1970; 0: not ready
+    bool ready;         // false: a download or conversion that was not finished
+};
+
+struct image_list {
+    struct image_cached *items;
+    size_t count;
+};
+
+// What is in the cache, by digest. A folder that is not there is empty. Takes no lock.
+int image_list(struct image_list *list, const char *cache, struct error *err);
+void image_list_release(struct image_list *list);
+
+// Removes an entry, and adds what it took to `freed`. No machine needs it: a machine's disk is
+// its own. EBUSY while another process fetches it.
+int image_remove(const char *cache, const char *digest, uint64_t *freed, struct error *err);
+
+// Removes what is unfinished or spoilt, and with `all` everything. What another process is
+// working on is left alone.
+int image_prune(const char *cache, bool all, uint64_t *freed, struct error *err);
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/platform.h"
 
 static void replace(char **text, const char *value)
 {
@@ -118,12 +117,10 @@ int part_write_record(const struct part *part, const char *url, struct error *er
 
 int part_finish(struct part *part, const char *path, struct error *err)
 {
-    if (platform_sync(part->fd) < 0)
-        return error_errno(err, "cannot write '%s'", part->path);
     if (rename(part->path, path) < 0)
         return error_errno(err, "cannot create '%s'", path);
     unlink(part->record);
-    return file_sync_parent(path, err);
+    return 0;
 }
 
 void part_remove(struct part *part)

@@ -42,7 +42,7 @@ void part_set_origin(struct part *part, const char *location, const char *etag,
                      const char *modified);
 int part_write_record(const struct part *part, const char *url, struct error *err);
 
-// Makes it durable and gives it its name.
+// Gives it its name. It is not synced: it is only ever used after its digest was computed again.
 int part_finish(struct part *part, const char *path, struct error *err);
 void part_remove(struct part *part);
 

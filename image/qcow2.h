@@ -18,9 +18,10 @@
 // once open, and the file's offset is not used.
 struct qcow2;
 
-// `fd` is borrowed and must stay open. `size` is that of the whole file. Reads the header and
-// the L1 table. Refuses what qcow2_header_parse() refuses.
-int qcow2_open(struct qcow2 **image, int fd, uint64_t size, const char *name, struct error *err);
+// `fd` is borrowed and must stay open. `size` is that of the whole file, `have` how much of it
+// is there. Reads the header and the L1 table. Refuses what qcow2_header_parse() refuses.
+int qcow2_open(struct qcow2 **image, int fd, uint64_t have, uint64_t size, const char *name,
+               struct error *err);
 void qcow2_free(struct qcow2 *image); // NULL is nothing to free
 
 uint64_t qcow2_virtual_size(const struct qcow2 *image);
@@ -32,12 +33,24 @@ uint64_t qcow2_table_clusters(const struct qcow2 *image); // clusters that one t
 // found here. `data` is how many bytes of the disk, in whole clusters, are stored.
 int qcow2_check(const struct qcow2 *image, uint64_t *data, struct error *err);
 
+// Where the table ends in the file; 0 when it is absent.
+uint64_t qcow2_table_end(const struct qcow2 *image, uint64_t table);
+
 struct qcow2_reader;
 struct qcow2_reader *qcow2_reader_new(const struct qcow2 *image);
 void qcow2_reader_free(struct qcow2_reader *reader); // NULL is nothing to free
 
 // True when the clusters of this table are all zero without a look at them.
 bool qcow2_table_is_absent(const struct qcow2 *image, uint64_t table);
+
+// What a reader takes, besides what unpacking needs.
+size_t qcow2_reader_memory(const struct qcow2 *image);
+
+// The clusters from `first` up to `end` are wanted next, all of one table, which must be in the
+// file already: they are then read in large pieces. `reach` is where the last byte of them ends
+// in the file; 0 when nothing is stored.
+int qcow2_reader_begin(struct qcow2_reader *reader, uint64_t first, uint64_t end, uint64_t *reach,
+                       struct error *err);
 
 // Reads the cluster at virtual offset `cluster` * cluster size into `bytes`, a whole one: what
 // lies behind the virtual end is zero. Where `zero` comes back true, nothing is stored there

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 
 enum { HEADER_V2 = 72, HEADER_V3 = 104, MIN_CLUSTER_BITS = 9, MAX_CLUSTER_BITS = 21 };
+enum { MIN_EXTENDED_CLUSTER_BITS = 14 }; // a subcluster has 512 bytes then
 enum { FEATURE_DIRTY, FEATURE_CORRUPT, FEATURE_EXTERNAL_DATA, FEATURE_COMPRESSION, FEATURE_L2 };
 enum { FEATURE_NAME_LENGTH = 46, FEATURE_ENTRY = 48 };
 
@@ -46,11 +47,10 @@ static int refuse_features(uint64_t features, const struct source *source, const
         [FEATURE_CORRUPT] = "is marked corrupt: repair it with 'qemu-img check -r all'",
         [FEATURE_EXTERNAL_DATA] =
             "keeps its data in another file: convert it with 'qemu-img convert -O qcow2'",
-        [FEATURE_L2] =
-            "has extended L2 entries (subclusters): convert it with 'qemu-img convert -O qcow2'",
     };
     for (unsigned bit = 0; bit < 64; bit++) {
-        if (!(features >> bit & 1) || bit == FEATURE_DIRTY || bit == FEATURE_COMPRESSION)
+        if (!(features >> bit & 1) || bit == FEATURE_DIRTY || bit == FEATURE_COMPRESSION ||
+            bit == FEATURE_L2)
             continue;
         if (bit < ARRAY_SIZE(known))
             return error_set(err, EBADMSG, "qcow2 image '%s' %s", source->name, known[bit]);
@@ -136,6 +136,9 @@ static int parse_features(struct qcow2_header *header, const struct source *sour
         if (qcow2_be32(bytes + 96) > 6)
             return damaged(source, "refcount order", qcow2_be32(bytes + 96), err);
     }
+    header->extended = features >> FEATURE_L2 & 1;
+    if (header->extended && header->cluster_bits < MIN_EXTENDED_CLUSTER_BITS)
+        return damaged(source, "extended L2 entries with cluster bits", header->cluster_bits, err);
     const char *table = NULL;
     size_t table_length = 0;
     // An external data file, a corrupt mark and the like are told before the extensions, which
@@ -168,8 +171,8 @@ static int parse_sizes(struct qcow2_header *header, const struct source *source,
     if (header->virtual_size > INT64_MAX || header->virtual_size % 512 != 0)
         return damaged(source, "virtual size", header->virtual_size, err);
 
-    // One L1 entry stands for one L2 table, which is a cluster of 8-byte entries.
-    unsigned span_bits = header->cluster_bits + header->cluster_bits - 3;
+    // One L1 entry stands for one L2 table, which is a cluster of entries of 8 or 16 bytes.
+    unsigned span_bits = header->cluster_bits + header->cluster_bits - (header->extended ? 4 : 3);
     uint64_t needed = ((header->virtual_size - 1) >> span_bits) + 1;
     uint64_t l1_count = qcow2_be32(bytes + 36);
     header->l1_offset = qcow2_be64(bytes + 40);

@@ -4,6 +4,7 @@
 #ifndef IMAGE_QCOW2_HEADER_H
 #define IMAGE_QCOW2_HEADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct qcow2_header {
     uint64_t virtual_size; // in bytes; not 0, a multiple of 512, at most INT64_MAX
     uint64_t l1_offset;    // of the active table, in the file and aligned
     uint64_t l1_count;     // of its entries that the virtual size needs; at most 32 MiB of them
+    bool extended;         // L2 entries have 16 bytes, and subclusters
     enum inflate_method method;
 };
 
@@ -26,7 +28,7 @@ struct qcow2_header {
 
 // Reads the header from the first `length` bytes of a file of `file_size` bytes. Looks at
 // nothing else: no I/O. EBADMSG, with what is wrong or what we do not read: a backing file,
-// encryption, an external data file, extended L2 entries, an image marked corrupt, unknown
+// encryption, an external data file, an image marked corrupt, unknown
 // incompatible features by their name.
 int qcow2_header_parse(struct qcow2_header *header, const void *bytes, size_t length,
                        uint64_t file_size, const char *name, struct error *err);

@@ -15,6 +15,7 @@
 #include "image/catalog.h"
 #include "image/digest.h"
 #include "image/image.h"
+#include "image/releases.h"
 
 // "docker" for "docker://…"; 0: not a URL.
 static size_t scheme_length(const char *image)
@@ -82,10 +83,26 @@ static int resolve_file_url(struct image_ref *ref, const char *url, struct error
     return resolve_file(ref, decoded, err);
 }
 
+static int resolve_latest(struct image_ref *ref, const char *arch, struct error *err)
+{
+    CLEANUP(image_ref_release) struct image_ref latest = {.source = NULL};
+    if (releases_latest(&latest, arch, err) < 0)
+        return -1;
+    if (ref->sha256 && strcmp(latest.sha256, ref->sha256) != 0)
+        return error_set(err, EINVAL, "the digest of image '%s' (%s) is %s, not the given %s",
+                         catalog_latest, latest.label, latest.sha256, ref->sha256);
+    free(ref->sha256);
+    *ref = latest;
+    latest = (struct image_ref){.source = NULL};
+    return 0;
+}
+
 static int resolve_name(struct image_ref *ref, const char *name, const char *arch,
                         struct error *err)
 {
     const struct catalog_entry *entry;
+    if (strcmp(name, catalog_latest) == 0)
+        return resolve_latest(ref, arch, err);
     if (catalog_find(&entry, name, arch, err) < 0)
         return -1;
     if (!entry->sha256 && !ref->sha256)

@@ -126,9 +126,17 @@ int sparse_require_space(int fd, uint64_t bytes, const char *what, struct error 
     uint64_t free_blocks = fs.f_bavail;
     if (bytes / fs.f_frsize < free_blocks)
         return 0;
+    error_set(err, ENOSPC, "not enough disk space for %s", what);
+    return sparse_note_space(fd, bytes, err);
+}
+
+int sparse_note_space(int fd, uint64_t bytes, struct error *err)
+{
+    struct statvfs fs;
     char needed[17], available[17];
+    if (err->code != ENOSPC || fstatvfs(fd, &fs) < 0)
+        return -1;
     progress_size(needed, bytes);
-    progress_size(available, free_blocks * fs.f_frsize);
-    return error_set(err, ENOSPC, "not enough disk space for %s: %s needed, %s free", what, needed,
-                     available);
+    progress_size(available, (uint64_t)fs.f_bavail * fs.f_frsize);
+    return error_append(err, ": %s needed, %s free", needed, available);
 }

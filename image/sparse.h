@@ -25,4 +25,7 @@ int sparse_copy(int from, const char *from_name, int to, const char *to_name, ui
 // ENOSPC, with how much is missing, unless the file system of `fd` has room for `bytes` more.
 int sparse_require_space(int fd, uint64_t bytes, const char *what, struct error *err);
 
+// Adds to an ENOSPC error how much is needed and how much is free; others stay. Returns -1.
+int sparse_note_space(int fd, uint64_t bytes, struct error *err);
+
 #endif

@@ -68,9 +68,9 @@ class FakeTest(harness.MachineTest):
              "-L", f"{local}:{path}", "root@127.0.0.1"], env=self.env)
         self.started.append(forward)
         try:
-            self.wait_for("the forwarded socket", lambda: os.path.exists(local))
             with socket.socket(socket.AF_UNIX) as peer:
-                peer.connect(local)
+                # It is there a moment before somebody listens.
+                self.wait_for("the forwarded socket", lambda: peer.connect_ex(local) == 0)
                 peer.sendall(b"GET /_ping HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n")
                 return b"".join(iter(lambda: peer.recv(4096), b""))
         except ConnectionResetError:

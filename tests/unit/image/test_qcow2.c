@@ -27,7 +27,7 @@ static int walk(const struct qcow2_builder *b, uint64_t *data, struct error *err
 {
     cleanup_close int fd = builder_open(b);
     struct qcow2 *image;
-    if (qcow2_open(&image, fd, b->file.length, "test.qcow2", err) < 0)
+    if (qcow2_open(&image, fd, b->file.length, b->file.length, "test.qcow2", err) < 0)
         return -1;
     struct qcow2_reader *reader = qcow2_reader_new(image);
     size_t size = qcow2_cluster_size(image);
@@ -82,7 +82,7 @@ static void read_all_kinds(unsigned version, bool zstd)
     cleanup_close int fd = builder_open(&b);
     struct qcow2 *image;
     uint64_t data;
-    assert_ok(qcow2_open(&image, fd, b.file.length, "test.qcow2", &err), err);
+    assert_ok(qcow2_open(&image, fd, b.file.length, b.file.length, "test.qcow2", &err), err);
     assert_int_equal(qcow2_virtual_size(image), disk_size);
     assert_int_equal(qcow2_cluster_size(image), CLUSTER);
     assert_int_equal(qcow2_table_count(image), 3);
@@ -148,7 +148,7 @@ static void a_last_cluster_may_be_cut_at_the_end_of_the_disk(void **state)
     memcpy(wanted, pattern, 512);
     cleanup_close int fd = builder_open(&b);
     struct qcow2 *image;
-    assert_ok(qcow2_open(&image, fd, b.file.length, "test.qcow2", &err), err);
+    assert_ok(qcow2_open(&image, fd, b.file.length, b.file.length, "test.qcow2", &err), err);
     struct qcow2_reader *reader = qcow2_reader_new(image);
     assert_cluster(reader, 1, wanted);
     qcow2_reader_free(reader);
