@@ -115,12 +115,14 @@ static int run_pull(const struct command *self, int argc, char **argv, struct er
     if (options_parse(self, argc, argv, &values, &operands, err) < 0 ||
         check_format(&values, &json, err) < 0)
         return -1;
+    // What asks the server for the newest image may be ended by Ctrl-C as it is.
+    if (image_resolve(&ref, operands.count ? operands.items[0] : NULL, values.sha256,
+                      platform_arch(), err) < 0)
+        return -1;
     interrupt_watch();
     const struct image_options options = {
         .cache = cache, .quiet = values.quiet.value, .interrupted = interrupted};
-    if (image_resolve(&ref, operands.count ? operands.items[0] : NULL, values.sha256,
-                      platform_arch(), err) < 0 ||
-        image_fetch(&ref, &options, &raw, &digest, &size, err) < 0)
+    if (image_fetch(&ref, &options, &raw, &digest, &size, err) < 0)
         return -1;
     if (!json) {
         puts(digest);

@@ -127,7 +127,7 @@ static size_t on_text(char *bytes, size_t size, size_t count, void *context)
 
 int http_get(struct strbuf *text, const char *url, size_t limit, struct error *err)
 {
-    static const long whole_s = 60;
+    static const long whole_s = 30;
     char message[CURL_ERROR_SIZE] = "";
     struct text into = {.buf = text, .limit = limit};
     CLEANUP(http_free) CURL *curl = http_new(err);

@@ -121,21 +121,17 @@ def make_huge(folder, mib):
 
 
 class Run:
-    def __init__(self, argv, target, before=None):
-        for path in (target,):
-            if os.path.exists(path):
-                os.unlink(path)
-        if before:
-            before()
-        began = time.monotonic()
-        child = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
-        self.wall = time.monotonic() - began
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
-            sys.exit(f"failed: {' '.join(argv)}")
-        self.cpu = usage.ru_utime + usage.ru_stime
-        self.rss = usage.ru_maxrss * 1024 if sys.platform != "darwin" else usage.ru_maxrss
+    """One run of a program that writes `target`, measured by run.c."""
+
+    def __init__(self, args, argv, target):
+        if os.path.exists(target):
+            os.unlink(target)
+        answer = subprocess.run([args.run] + argv, capture_output=True, check=False)
+        if answer.returncode != 0:
+            sys.exit(f"failed: {' '.join(argv)}: {answer.stderr.decode()}")
+        took = json.loads(answer.stdout)
+        self.wall, self.cpu = took["wall"], took["cpu"]
+        self.rss = took["maxrss"] * (1 if sys.platform == "darwin" else 1024)
         self.blocks = os.stat(target).st_blocks * 512
 
 
@@ -161,7 +157,7 @@ def compare(args, image, target):
     floors = []
     for _ in range(args.runs):
         for name, argv in contestants.items():
-            runs[name].append(Run(argv, target))
+            runs[name].append(Run(args, argv, target))
         os.unlink(target)
         if args.floor:
             floors.append(floor_cpu(args, image, target))
@@ -195,7 +191,7 @@ def bench_convert(args, folder, output, methods, where):
     try:
         for method in methods:
             image = os.path.join(folder, method + ".qcow2")
-            Run([args.program, "image", "convert", "--quiet", image, target], target)
+            Run(args, [args.program, "image", "convert", "--quiet", image, target], target)
             if not same_content(target, os.path.join(folder, "disk.raw")):
                 sys.exit(f"{method}: the content differs")
             size = os.stat(image).st_size / 1e6
@@ -213,7 +209,7 @@ def bench_huge(args, folder, output):
     for _ in range(args.runs):
         for i, image in enumerate(images):
             argv = [args.program, "image", "convert", "--quiet", image, target]
-            runs[i].append(Run(argv, target))
+            runs[i].append(Run(args, argv, target))
     os.unlink(target)
     small, huge = (median(r.wall for r in list_) for list_ in runs)
     small_cpu, huge_cpu = (median(r.cpu for r in list_) for list_ in runs)
@@ -262,7 +258,7 @@ def bench_overlap(args, folder, output):
             after.append(time.monotonic() - Throttled.done)
             shutil.rmtree(os.path.join(home, "podman-machine-vmnet"))
             convert = [args.program, "image", "convert", "--quiet", Throttled.path_, target]
-            alone.append(Run(convert, target).wall)
+            alone.append(Run(args, convert, target).wall)
             os.unlink(target)
     server.shutdown()
     late, whole = median(after), median(alone)
@@ -276,7 +272,7 @@ def bench_lay_down(args, folder):
         with tempfile.TemporaryDirectory(dir=place) as home:
             raw, disk = os.path.join(home, "image.raw"), os.path.join(home, "disk")
             shutil.copyfile(os.path.join(folder, "small.qcow2"), os.path.join(home, "small"))
-            Run([args.program, "image", "convert", "--quiet", os.path.join(home, "small"), raw], raw)
+            Run(args, [args.program, "image", "convert", "--quiet", os.path.join(home, "small"), raw], raw)
             times, clone = [], None
             for _ in range(args.runs):
                 if os.path.exists(disk):
@@ -292,6 +288,7 @@ def main():
     default_folder = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="podman-machine-vmnet")
+    parser.add_argument("--run", required=True, help="the program of run.c")
     parser.add_argument("--floor", help="the program of floor.c")
     parser.add_argument("--lay", help="the program of lay.c")
     parser.add_argument("--folder", default=default_folder, help="where the images are kept")
