@@ -18,7 +18,6 @@ struct config {
     char *timezone;
     struct strvec volumes;
     bool volumes_given;
-    bool import_native_ca;
 };
 
 #define CONFIG_INIT \

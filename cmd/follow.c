@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/lock.h"
 #include "cmd/interrupt.h"
 #include "provider/ladder.h"
@@ -26,7 +27,8 @@ static const int64_t monitor_begins_ms = 15000;
 
 // One line on a terminal, redrawn; a line for each step without one.
 struct line {
-    bool quiet, terminal;
+    enum follow_how how;
+    bool terminal;
     int64_t begun_ms, drawn_ms;
     char *shown;
 };
@@ -43,7 +45,8 @@ static void show(struct line *line, char *text)
     cleanup_free char *owned = text;
     int64_t now = clock_monotonic_ms();
     bool changed = !line->shown || strcmp(line->shown, text) != 0;
-    if (line->quiet || (!changed && (!line->terminal || now - line->drawn_ms < 1000)))
+    if (line->how != FOLLOW_PEOPLE ||
+        (!changed && (!line->terminal || now - line->drawn_ms < 1000)))
         return;
     if (line->terminal)
         fprintf(stderr, "\r%s (%lld s)\033[K", text, (long long)((now - line->begun_ms) / 1000));
@@ -74,6 +77,22 @@ static char *describe(const struct status *status)
     default:
         return xstrdup("Stopping");
     }
+}
+
+// The same for programs; what is told is told once.
+static void show_json(struct line *line, const char *name, const struct status *status)
+{
+    cleanup_json json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:I}", "machine", name, "phase", phase_name(status->phase),
+                  "detail", status->detail ? status->detail : "", "host",
+                  status->host ? status->host : "", "port", (json_int_t)status->port);
+    cleanup_free char *text = json_compact(object);
+    if (line->how != FOLLOW_JSON || (line->shown && strcmp(line->shown, text) == 0))
+        return;
+    puts(text);
+    fflush(stdout);
+    free(line->shown);
+    line->shown = steal_string(&text);
 }
 
 int follow_stop(const char *name, int64_t timeout_ms, struct error *err)
@@ -127,12 +146,12 @@ static int report_monitor_gone(const struct machine *m, struct error *err)
 }
 
 int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
-                 int64_t begun_ns, bool quiet, struct error *err)
+                 int64_t begun_ns, enum follow_how how, struct error *err)
 {
     CLEANUP(line_release)
     struct line line = {
-        .quiet = quiet,
-        .terminal = isatty(STDERR_FILENO) == 1,
+        .how = how,
+        .terminal = how == FOLLOW_PEOPLE && isatty(STDERR_FILENO) == 1,
         .begun_ms = clock_monotonic_ms(),
     };
     cleanup_free char *lock = machine_path(m->name, MACHINE_MONITOR_LOCK);
@@ -145,6 +164,8 @@ int follow_start(const struct machine *m, const struct supervisor *supervisor, p
         bool gone = (monitor && waitpid(monitor, &wait_status, WNOHANG) == monitor) ||
                     (!lock_is_held(lock) && clock_monotonic_ms() > must_have_begun);
         bool fresh = status_read(&status, m->name, &ignored) == 0 && status.changed_ns >= begun_ns;
+        if (fresh)
+            show_json(&line, m->name, &status);
         if (fresh && status.phase == PHASE_READY && !gone)
             return 0;
         if (fresh && status.phase == PHASE_FAILED)

@@ -11,11 +11,17 @@
 #include "provider/machine.h"
 #include "provider/supervisor.h"
 
-// Follows status.json from the moment that the supervisor was told to start the monitor, with
-// a line of progress on stderr, until the machine is ready (0) or has failed and is down again.
+enum follow_how {
+    FOLLOW_PEOPLE, // a line of progress on stderr
+    FOLLOW_QUIET,
+    FOLLOW_JSON, // an object a line on stdout, one for each step
+};
+
+// Follows status.json from the moment that the supervisor was told to start the monitor, telling
+// of it as asked, until the machine is ready (0) or has failed and is down again.
 // `monitor` is the monitor's pid if it is our child, else 0. ctrl-C stops the machine: EINTR.
 int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
-                 int64_t begun_ns, bool quiet, struct error *err);
+                 int64_t begun_ns, enum follow_how how, struct error *err);
 
 // Waits until neither monitor nor VM is left. ETIMEDOUT with what is.
 int follow_stop(const char *name, int64_t timeout_ms, struct error *err);

@@ -23,6 +23,7 @@
 #include "cmd/command.h"
 #include "cmd/config.h"
 #include "cmd/events.h"
+#include "cmd/foreign.h"
 #include "cmd/identity.h"
 #include "cmd/interrupt.h"
 #include "cmd/peer.h"
@@ -49,19 +50,16 @@ struct values {
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet, isolated;
     struct strvec dns;
-    // podman's: taken, and done or explained
-    const char *volume_driver, *ignition_path, *playbook;
+    const char *format;
     struct option_uint swap;
-    struct option_bool user_mode_networking, tls_verify, import_native_ca, exist_ok, reexec;
-    struct strvec volumes, usb;
-    bool volumes_given;
+    struct option_bool exist_ok;
+    struct foreign foreign;
 };
 
 static void values_release(struct values *values)
 {
     strvec_release(&values->dns);
-    strvec_release(&values->volumes);
-    strvec_release(&values->usb);
+    foreign_release(&values->foreign);
 }
 
 // --- checks, in podman's order ------------------------------------------------------------------
@@ -89,7 +87,7 @@ static int check_resources(const struct values *values, struct error *err)
     if (resources_check_memory(values->memory.value, err) < 0 ||
         resources_check_cpus(values->cpus.value, err) < 0 ||
         resources_check_disk(values->disk_size.value, err) < 0 ||
-        volumes_check(&values->volumes, err) < 0)
+        volumes_check(&values->foreign.volumes, err) < 0)
         return -1;
     for (size_t i = 0; i < values->dns.count; i++) {
         unsigned char address[16];
@@ -112,38 +110,6 @@ static int check_absent(const char *name, struct error *err)
                          "machine \"%s\" already exists: it is podman's own, of provider %s", name,
                          provider);
     return 0;
-}
-
-// What podman has and a machine of ours has not, or not yet: refused where it was asked for, and
-// where podman's own tools always say it, told.
-static int check_foreign(const struct values *values, const struct provider *provider,
-                         struct error *err)
-{
-    if (values->usb.count)
-        return error_set(err, ENOTSUP, "USB host passthrough not supported for %s machines",
-                         provider->name);
-    if (values->ignition_path)
-        return error_set(err, ENOTSUP,
-                         "--ignition-path is not supported: the guest is a cloud image, which "
-                         "cloud-init sets up and not Ignition");
-    if (values->import_native_ca.given && values->import_native_ca.value)
-        return error_set(
-            err, ENOTSUP,
-            "--import-native-ca is not supported: copy the certificates to the "
-            "machine's /etc/pki/ca-trust/source/anchors and run update-ca-trust there");
-    if (values->playbook && access(values->playbook, R_OK) < 0)
-        return error_set(err, errno, "open %s: %s", values->playbook,
-                         errno == ENOENT ? "no such file or directory" : "permission denied");
-    return 0;
-}
-
-// After everything was accepted, before the download.
-static void tell_of_foreign(const struct values *values)
-{
-    if (values->volumes_given)
-        log_warn("volumes are not mounted into the machine yet");
-    if (values->playbook) // Podman Desktop always gives one, to set registries up
-        log_warn("the playbook '%s' is not run in the machine yet", values->playbook);
 }
 
 // Clears what a killed init left of this name: a folder without a record. It was registered
@@ -264,7 +230,7 @@ static int create(const char *name, const struct values *values, const struct pr
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
-    tell_of_foreign(values);
+    foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
@@ -292,8 +258,7 @@ static void set_defaults(struct values *values, const struct config *config)
         .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
         .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
-        .tls_verify = {.value = true},
-        .import_native_ca = {.value = config->import_native_ca},
+        .foreign = {.tls_verify = {.value = true}},
     };
 }
 
@@ -301,14 +266,19 @@ static void set_defaults(struct values *values, const struct config *config)
 static int finish(const char *name, const struct values *values, bool existed, struct error *err)
 {
     CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
-    if (!existed) {
+    bool json = values->format != NULL;
+    if (json)
+        printf("{\"machine\":\"%s\",\"phase\":\"%s\"}\n", name, existed ? "exists" : "created");
+    else if (!existed)
         puts("Machine init complete");
+    if (!existed) {
         events_publish(name, "init");
     } else if (machine_ask(&now, name, err) < 0) {
         return -1;
     }
     if (values->now.value && now.state != MACHINE_RUNNING) {
         const struct start_options options = {
+            .json = json,
             .quiet = values->quiet.value,
             .update_connection = values->update_connection.value,
             .update_connection_given = values->update_connection.given,
@@ -318,7 +288,7 @@ static int finish(const char *name, const struct values *values, bool existed, s
         return start_machine(name, &options, err);
     }
     cleanup_free char *hint = target_hint(name);
-    if (!values->quiet.value && !values->now.value)
+    if (!json && !values->quiet.value && !values->now.value)
         printf("To start your machine run:\n\n\t%s start%s\n\n", command_program, hint);
     return 0;
 }
@@ -332,12 +302,13 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (config_load(&config, err) < 0)
         return -1;
     set_defaults(&values, &config);
-    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
+    if (options_parse(self, argc, argv, &values, &operands, err) < 0 ||
+        start_check_format(values.format, err) < 0)
         return -1;
     // podman's image names its own machine images.
     if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
         values.image = NULL;
-    values.volumes_given = values.volumes.count && *values.volumes.items[0];
+    values.foreign.volumes_given = values.foreign.volumes.count && *values.foreign.volumes.items[0];
     const char *name = operands.count ? operands.items[0] : default_machine;
     if (values.exist_ok.value && machine_exists(name))
         return finish(name, &values, true, err);
@@ -347,7 +318,8 @@ static int run(const struct command *self, int argc, char **argv, struct error *
                          "containers use --rootful");
     if (machine_check_name(name, err) < 0 ||
         check_provider(&provider, values.provider, config.provider, err) < 0 ||
-        machine_check_user(values.username, err) < 0 || check_foreign(&values, provider, err) < 0)
+        machine_check_user(values.username, err) < 0 ||
+        foreign_check(&values.foreign, provider->name, err) < 0)
         return -1;
 
     interrupt_watch();
@@ -374,6 +346,10 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, exist_ok),
      .help = "Succeed if there is a machine of this name already"},
+    {.name = "format",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, format),
+     .help = "Tell of each step as json, an object a line"},
     {.name = "identity",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, identity),
@@ -381,7 +357,7 @@ static const struct option_spec options[] = {
      .help = "Private SSH key to use instead of a new one"},
     {.name = "ignition-path",
      .kind = OPTION_STRING,
-     .offset = offsetof(struct values, ignition_path)},
+     .offset = offsetof(struct values, foreign.ignition_path)},
     {.name = "image",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, image),
@@ -398,7 +374,7 @@ static const struct option_spec options[] = {
      .help = "SHA-256 that the image file must have; required for a URL"},
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, import_native_ca)},
+     .offset = offsetof(struct values, foreign.import_native_ca)},
     {.name = "isolated",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, isolated),
@@ -421,7 +397,9 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, offload),
      .help = "Let card and bridge leave segmentation and checksums to each other (vmnet): auto, on "
              "or off (default auto)"},
-    {.name = "playbook", .kind = OPTION_STRING, .offset = offsetof(struct values, playbook)},
+    {.name = "playbook",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, foreign.playbook)},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),
@@ -431,12 +409,12 @@ static const struct option_spec options[] = {
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, quiet),
      .help = "Show no progress and no hints"},
+    {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, foreign.reexec)},
     {.name = "restart-policy",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, restart_policy),
      .value = "policy",
      .help = "Start the machine again when it fails by itself: no or on-failure (default no)"},
-    {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, reexec)},
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),
@@ -457,16 +435,16 @@ static const struct option_spec options[] = {
      .help = "Set timezone"},
     {.name = "tls-verify", // of registries, from which we take nothing
      .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, tls_verify)},
+     .offset = offsetof(struct values, foreign.tls_verify)},
     {.name = "update-connection",
      .letter = 'u',
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, update_connection),
      .help = "Set default system connection for this machine"},
-    {.name = "usb", .kind = OPTION_STRINGS, .offset = offsetof(struct values, usb)},
+    {.name = "usb", .kind = OPTION_STRINGS, .offset = offsetof(struct values, foreign.usb)},
     {.name = "user-mode-networking", // for WSL; podman ignores it elsewhere
      .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, user_mode_networking)},
+     .offset = offsetof(struct values, foreign.user_mode_networking)},
     {.name = "username",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, username),
@@ -474,11 +452,11 @@ static const struct option_spec options[] = {
     {.name = "volume",
      .letter = 'v',
      .kind = OPTION_STRINGS,
-     .offset = offsetof(struct values, volumes),
+     .offset = offsetof(struct values, foreign.volumes),
      .help = "Volumes to mount, source:target"},
     {.name = "volume-driver",
      .kind = OPTION_STRING,
-     .offset = offsetof(struct values, volume_driver),
+     .offset = offsetof(struct values, foreign.volume_driver),
      .help = "Volume driver",
      .deprecated = "will be ignored"},
     {.name = NULL},

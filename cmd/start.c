@@ -89,7 +89,7 @@ static int decide_connection(const struct machine *m, const struct start_options
     cleanup_free char *wanted = xasprintf("%s%s", m->name, m->rootful ? "-root" : "");
     cleanup_free char *current = NULL, *uri = NULL;
     *change = options->update_connection_given && options->update_connection;
-    if (options->update_connection_given || !isatty(STDIN_FILENO))
+    if (options->update_connection_given || options->json || !isatty(STDIN_FILENO))
         return 0;
     if (connection_default(file, &current, &uri, err) < 0)
         return -1;
@@ -132,7 +132,11 @@ static int start_under_lock(const char *name, const struct start_options *option
     int64_t begun_ns = clock_wall_ns();
     const struct supervisor *supervisor = supervisor_for(m);
     if (supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
-        follow_start(m, supervisor, monitor, begun_ns, options->quiet, err) < 0)
+        follow_start(m, supervisor, monitor, begun_ns,
+                     options->json    ? FOLLOW_JSON
+                     : options->quiet ? FOLLOW_QUIET
+                                      : FOLLOW_PEOPLE,
+                     err) < 0)
         return -1;
 
     // The monitor may have had to choose another port.
@@ -141,7 +145,7 @@ static int start_under_lock(const char *name, const struct start_options *option
         return -1;
     if (old_port && m->ssh.port != old_port)
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
-    if (!m->rootful && !options->quiet && !options->no_info)
+    if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
     if (settle_guest(m, err) < 0)
         return -1;
@@ -192,6 +196,13 @@ static void tell_api_socket(const struct machine *m)
         tell_docker_host("still ", socket);
 }
 
+int start_check_format(const char *format, struct error *err)
+{
+    if (!format || strcmp(format, "json") == 0)
+        return 0;
+    return error_set(err, EINVAL, "only value of `json` is supported");
+}
+
 int start_machine(const char *name, const struct start_options *options, struct error *err)
 {
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
@@ -202,15 +213,16 @@ int start_machine(const char *name, const struct start_options *options, struct 
     if (config_load(&config, err) < 0)
         return -1;
     interrupt_watch();
-    if (!options->quiet) {
+    if (!options->quiet && !options->json) {
         printf("Starting machine \"%s\"\n", name);
         fflush(stdout);
     }
     if (start_under_lock(name, options, &m, err) < 0)
         return -1;
-    if (!options->quiet && !options->no_info)
+    if (!options->quiet && !options->no_info && !options->json)
         tell_api_socket(&m);
-    printf("Machine \"%s\" started successfully\n", name);
+    if (!options->json)
+        printf("Machine \"%s\" started successfully\n", name);
     events_publish(name, "start");
     return 0;
 }
@@ -218,15 +230,18 @@ int start_machine(const char *name, const struct start_options *options, struct 
 struct values {
     struct option_bool quiet, no_info, update_connection;
     struct option_uint timeout;
+    const char *format;
 };
 
 static int run(const struct command *self, int argc, char **argv, struct error *err)
 {
     struct values values = {.timeout = {.value = start_default_timeout_s}};
     CLEANUP(strvec_release) struct strvec operands = STRVEC_INIT;
-    if (options_parse(self, argc, argv, &values, &operands, err) < 0)
+    if (options_parse(self, argc, argv, &values, &operands, err) < 0 ||
+        start_check_format(values.format, err) < 0)
         return -1;
     const struct start_options options = {
+        .json = values.format != NULL,
         .quiet = values.quiet.value,
         .no_info = values.no_info.value,
         .update_connection = values.update_connection.value,
@@ -237,6 +252,10 @@ static int run(const struct command *self, int argc, char **argv, struct error *
 }
 
 static const struct option_spec options[] = {
+    {.name = "format",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, format),
+     .help = "Tell of each step as json, an object a line"},
     {.name = "no-info",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, no_info),

@@ -11,6 +11,7 @@
 
 struct start_options {
     bool quiet, no_info;
+    bool json; // progress for programs on stdout, and nothing else there
     bool update_connection, update_connection_given;
     uint64_t timeout_s;
 };
@@ -18,6 +19,9 @@ struct start_options {
 // Long enough for a first boot that downloads packages under software emulation; a VM that
 // dies ends the wait at once, and so does ctrl-C.
 extern const uint64_t start_default_timeout_s;
+
+// --format's value: NULL or "json". EINVAL for others.
+int start_check_format(const char *format, struct error *err);
 
 // What `start` does, and `init --now` after init.
 int start_machine(const char *name, const struct start_options *options, struct error *err);

@@ -300,8 +300,15 @@ static int verify(struct transfer *transfer, struct error *err)
     digest_end(&transfer->part.digest, actual);
     if (strcmp(actual, transfer->download->sha256) == 0)
         return 0;
-    return error_set(err, EBADMSG, "downloading '%s': wrong SHA-256: expected %s, got %s",
-                     transfer->shown, transfer->download->sha256, actual);
+    if (transfer->part.have == 0)
+        return error_set(err, EBADMSG, "downloading '%s': the server's file is empty",
+                         transfer->shown);
+    error_set(err, EBADMSG, "downloading '%s': wrong SHA-256: expected %s, got %s", transfer->shown,
+              transfer->download->sha256, actual);
+    const char *encoding = header(transfer, "Content-Encoding");
+    if (encoding)
+        error_append(err, " (the server sent it encoded: %.40s)", encoding);
+    return -1;
 }
 
 static int fetch(struct transfer *transfer, struct error *err)

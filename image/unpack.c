@@ -63,11 +63,15 @@ int unpack_file(int from, uint64_t size, const char *name, int to, struct watch 
             break;
         if (status != ARCHIVE_OK)
             return damaged(archive, name, err);
-        if (sparse_write(to, bytes, length, (uint64_t)offset) < 0)
-            return error_errno(err, "cannot write what is in '%s'", name);
-        end = (uint64_t)offset + length;
         uint64_t used = (uint64_t)archive_filter_bytes(archive, -1);
-        if (watch_step(watch, used < size ? used : size, size, err) < 0)
+        used = used < size ? used : size;
+        if (sparse_write(to, bytes, length, (uint64_t)offset) < 0) {
+            error_errno(err, "cannot write what is in '%s'", name);
+            // What is still packed, and this, at least.
+            return sparse_note_space(to, size - used + length, err);
+        }
+        end = (uint64_t)offset + length;
+        if (watch_step(watch, used, size, err) < 0)
             return -1;
     }
     if (end == 0)

@@ -223,6 +223,17 @@ class Guest(harness.PodmanTest):
         self.good("machine", "logs", "--vm", "box")
         self.good("machine", "logs", "--serial", "-n", "1", "box")
 
+    def test_progress_for_programs(self):
+        done = self.good("machine", "init", "--disk-size", "1", "--image", self.image(), "--now",
+                         "--format", "json", "box")
+        steps = [json.loads(line) for line in done.out.splitlines()]
+        self.assertEqual({step["machine"] for step in steps}, {"box"})
+        phases = [step["phase"] for step in steps]
+        self.assertEqual((phases[0], phases[-1]), ("created", "ready"))
+        self.assertEqual(steps[-1]["host"], "127.0.0.1")
+        self.bad("machine", "start", "--format", "x", "box",
+                 words="only value of `json` is supported")
+
     def test_start_again_for_a_script(self):
         for _ in range(2):
             self.make("box", "--exist-ok", "--now")
