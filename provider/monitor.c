@@ -392,6 +392,7 @@ static int finish(struct monitor *monitor, struct error *err)
     process_end(&monitor->ladder);
     process_end(&monitor->forwarder);
     process_end(&monitor->relay);
+    vm_end_remains(&monitor->m, monitor->vm);
     if (vsock_clear(&monitor->m, &ignored) < 0)
         log_error("%s", ignored.message);
     unlink(control);

@@ -29,6 +29,7 @@ FRONT_DOORS = {
     "image/catalog.h",
     "image/image.h",
     "cloudinit/seed.h",
+    "provider/checkup.h",
     "provider/connection.h",
     "provider/guest.h",
     "provider/guest_session.h",
