@@ -37,6 +37,10 @@ int platform_sync(int fd);
 // Linux, with podman's fallbacks (contract B.1). The caller frees.
 char *platform_runtime_dir(void);
 
+// A descriptor that can be read (POLLIN) once the process has ended, reaped or not; close-on-exec.
+// -1 with errno: ESRCH, or the system cannot. The caller closes.
+int platform_watch_exit(pid_t pid);
+
 // A name for this boot of the host, another one after each boot. The caller frees; NULL: not known.
 char *platform_boot_id(void);
 

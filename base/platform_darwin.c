@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/clonefile.h>
+#include <sys/event.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
 
@@ -100,6 +101,22 @@ char *platform_runtime_dir(void)
     while (length > 1 && dir[length - 1] == '/')
         length--;
     return xstrndup(dir, length);
+}
+
+int platform_watch_exit(pid_t pid)
+{
+    int queue = kqueue();
+    if (queue < 0)
+        return -1;
+    fcntl(queue, F_SETFD, FD_CLOEXEC);
+    struct kevent wanted;
+    EV_SET(&wanted, (uintptr_t)pid, EVFILT_PROC, EV_ADD | EV_ONESHOT, NOTE_EXIT, 0, NULL);
+    if (kevent(queue, &wanted, 1, NULL, 0, NULL) == 0)
+        return queue;
+    int reason = errno;
+    close(queue);
+    errno = reason;
+    return -1;
 }
 
 char *platform_boot_id(void)

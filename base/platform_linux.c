@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -83,6 +84,11 @@ char *platform_runtime_dir(void)
         return steal_string(&run);
     const char *tmp = getenv("TMPDIR");
     return xasprintf("%s/storage-run-%u", tmp && *tmp ? tmp : "/tmp", (unsigned)getuid());
+}
+
+int platform_watch_exit(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
 char *platform_boot_id(void)

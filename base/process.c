@@ -101,6 +101,20 @@ int process_run(const struct strvec *argv, struct strbuf *out, struct error *err
 int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
                        struct strbuf *words, struct error *err)
 {
+    int status;
+    if (process_call(argv, timeout_ms, out, words, &status, err) < 0)
+        return -1;
+    if (status == 0)
+        return 0;
+    cleanup_free char *how = process_describe_status(status);
+    const char *said = last_words(words);
+    return error_set(err, ECHILD, "'%s' failed: %s%s%s", argv->items[0], how, *said ? ": " : "",
+                     said);
+}
+
+int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                 struct strbuf *words, int *wait_status, struct error *err)
+{
     const char *name = argv->items[0];
     cleanup_free char *shown = strvec_quote(argv);
     log_debug("running %s", shown);
@@ -133,18 +147,13 @@ int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct str
     bool in_time = drain(out_read, out, err_read, words, timeout_ms);
     if (!in_time)
         kill(pid, SIGKILL);
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
+    while (waitpid(pid, wait_status, 0) < 0)
         if (errno != EINTR)
             return error_errno(err, "cannot wait for '%s'", name);
     if (!in_time)
         return error_set(err, ETIMEDOUT, "'%s' has not ended after %lld s", name,
                          (long long)(timeout_ms / 1000));
-    if (status == 0)
-        return 0;
-    cleanup_free char *how = process_describe_status(status);
-    const char *said = last_words(words);
-    return error_set(err, ECHILD, "'%s' failed: %s%s%s", name, how, *said ? ": " : "", said);
+    return 0;
 }
 
 char *process_describe_status(int wait_status)
@@ -194,6 +203,16 @@ void process_reset_signals(void)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_end(pid_t *pid)
+{
+    if (*pid <= 0)
+        return;
+    kill(*pid, SIGKILL);
+    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *pid = 0;
 }
 
 bool process_alive(pid_t pid)

@@ -28,6 +28,11 @@ int process_run(const struct strvec *argv, struct strbuf *out, struct error *err
 int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
                        struct strbuf *words, struct error *err);
 
+// As process_run_within(), but every end of the program is an answer: `wait_status` as waitpid
+// gives it. `words` may be NULL.
+int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
+                 struct strbuf *words, int *wait_status, struct error *err);
+
 // "exit status 3", "killed by signal 9 (Killed)". The caller frees.
 char *process_describe_status(int wait_status);
 
@@ -40,6 +45,9 @@ int process_exec(const struct strvec *argv, struct error *err);
 
 // For a child before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
+
+// Kills a child and waits for it; then the variable is 0, as it may be before.
+void process_end(pid_t *pid);
 
 // Whether the process exists (a zombie does).
 bool process_alive(pid_t pid);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "cloudinit/agent.h"
 #include "cloudinit/pack.h"
 #include "cloudinit/provision.h"
 
@@ -63,10 +64,40 @@ static const char sshd_config[] = "PermitRootLogin prohibit-password\n"
                                   "KbdInteractiveAuthentication no\n"
                                   "AllowStreamLocalForwarding yes\n";
 
+static json_t *write_program(const char *path, const char *text, struct error *err)
+{
+    cleanup_free char *packed = NULL;
+    if (pack_text(text, &packed, err) < 0)
+        return NULL;
+    return json_pack("{s:s, s:s, s:s, s:s}", "path", path, "permissions", "0755", "encoding",
+                     "gz+b64", "content", packed);
+}
+
+static json_t *write_files(const struct seed *seed, struct error *err)
+{
+    cleanup_free char *provision = provision_script(seed);
+    cleanup_free char *agent = seed->vsock ? agent_script(seed) : NULL;
+    cleanup_json json_t *files = json_array();
+    json_t *program = write_program(seed->provision_program, provision, err);
+    if (!program)
+        return NULL;
+    json_array_append_new(files, program);
+    json_array_append_new(files, json_pack("{s:s, s:s, s:s}", "path",
+                                           "/etc/ssh/sshd_config.d/00-podman-machine-vmnet.conf",
+                                           "permissions", "0600", "content", sshd_config));
+    if (agent) {
+        json_t *agent_program = write_program(seed->vsock->program, agent, err);
+        if (!agent_program)
+            return NULL;
+        json_array_append_new(files, agent_program);
+    }
+    return json_incref(files);
+}
+
 int document_user_data(const struct seed *seed, char **text, struct error *err)
 {
-    cleanup_free char *script = provision_script(seed), *packed = NULL;
-    if (pack_text(script, &packed, err) < 0)
+    json_t *files = write_files(seed, err);
+    if (!files)
         return -1;
     cleanup_free char *command = boot_command(seed);
     // OpenSSH refuses a private key without the newline at its end.
@@ -80,15 +111,10 @@ int document_user_data(const struct seed *seed, char **text, struct error *err)
         json_pack("{s:s, s:I, s:s, s:s, s:b, s:[s]}", "name", seed->user, "uid",
                   (json_int_t)seed->uid, "shell", "/bin/bash", "sudo", "ALL=(ALL) NOPASSWD:ALL",
                   "lock_passwd", true, "ssh_authorized_keys", seed->public_key);
-    json_t *program = json_pack("{s:s, s:s, s:s, s:s}", "path", seed->provision_program,
-                                "permissions", "0755", "encoding", "gz+b64", "content", packed);
-    json_t *sshd =
-        json_pack("{s:s, s:s, s:s}", "path", "/etc/ssh/sshd_config.d/00-podman-machine-vmnet.conf",
-                  "permissions", "0600", "content", sshd_config);
-    return dump(json_pack("{s:b, s:b, s:o, s:b, s:{s:b}, s:[o, o], s:[o, o], s:[s]}",
-                          "disable_root", false, "ssh_deletekeys", true, "ssh_keys", keys,
-                          "no_ssh_fingerprints", true, "ssh", "emit_keys_to_console", false,
-                          "users", root, user, "write_files", program, sshd, "bootcmd", command),
+    return dump(json_pack("{s:b, s:b, s:o, s:b, s:{s:b}, s:[o, o], s:o, s:[s]}", "disable_root",
+                          false, "ssh_deletekeys", true, "ssh_keys", keys, "no_ssh_fingerprints",
+                          true, "ssh", "emit_keys_to_console", false, "users", root, user,
+                          "write_files", files, "bootcmd", command),
                 "#cloud-config\n", text, err);
 }
 

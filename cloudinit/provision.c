@@ -30,6 +30,7 @@ char *provision_script(const struct seed *seed)
     strbuf_addf(&script, "SUBID_START=%u\n", subid_start(seed->uid));
     set(&script, "ROOTFUL", seed->rootful ? "yes" : "");
     set(&script, "AGENT", seed->agent_vsock ? "yes" : "");
+    set(&script, "VSOCK_PROGRAM", seed->vsock ? seed->vsock->program : NULL);
     set(&script, "TIMEZONE", seed->timezone);
     strbuf_adds(&script, provision_body);
     return strbuf_steal(&script);

@@ -161,6 +161,33 @@ packages() {
   [ -z "$missing" ] || say "going on without $missing"
 }
 
+### control plane #################################################################################
+
+# The host's ways over vsock. First of all, so that the host sees the rest go on. A machine works
+# without, over the network.
+control() {
+  begin control
+  if [ ! -x "$root/usr/bin/python3" ]; then
+    say "there is no /usr/bin/python3: the host has to reach this guest over the network"
+    return
+  fi
+  put /etc/systemd/system/podman-machine-vmnet-agent.service "[Unit]
+Description=The host's ways into this podman machine
+
+[Service]
+ExecStart=$VSOCK_PROGRAM
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target"
+  must systemctl daemon-reload
+  enabled system podman-machine-vmnet-agent.service ||
+    must systemctl --no-reload enable podman-machine-vmnet-agent.service
+  systemctl --no-block restart podman-machine-vmnet-agent.service ||
+    say "cannot start podman-machine-vmnet-agent.service"
+}
+
 ### guest agent ###################################################################################
 
 # The stock unit waits for a virtio-serial port that krunkit and vfkit do not have.
@@ -381,6 +408,7 @@ line=''
 [ ! -r "$state" ] || read -r line <"$state" || :
 [ "$line" != 'done' ] || exit 0
 
+[ -z "$VSOCK_PROGRAM" ] || control
 begin packages
 packages
 [ -z "$AGENT" ] || agent

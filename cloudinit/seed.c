@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/strbuf.h"
+#include "base/hostname.h"
 #include "cloudinit/documents.h"
 #include "cloudinit/iso.h"
 
@@ -114,6 +113,12 @@ int seed_check(const struct seed *seed, struct error *err)
               seed->provision_unit, err) < 0 ||
         check(is_path(seed->state_file), "state file", seed->state_file, err) < 0)
         return -1;
+    const struct seed_vsock *vsock = seed->vsock;
+    if (vsock &&
+        (check(is_path(vsock->program), "vsock program", vsock->program, err) < 0 ||
+         check(is_path(vsock->api_root_socket), "API socket", vsock->api_root_socket, err) < 0 ||
+         check(is_path(vsock->api_user_socket), "API socket", vsock->api_user_socket, err) < 0))
+        return -1;
     return check(is_path(seed->provision_program), "provisioning program", seed->provision_program,
                  err);
 }
@@ -137,15 +142,5 @@ int seed_write(const struct seed *seed, const char *iso_path, struct error *err)
 
 char *seed_hostname(const char *machine_name)
 {
-    struct strbuf name = STRBUF_INIT;
-    for (const char *c = machine_name; *c && name.length < 63; c++) {
-        char kept = strchr(LOWER UPPER DIGITS, *c) ? *c : '-';
-        if (kept != '-' || name.length > 0)
-            strbuf_addc(&name, kept);
-    }
-    while (name.length > 0 && name.text[name.length - 1] == '-')
-        strbuf_truncate(&name, name.length - 1);
-    if (name.length == 0)
-        strbuf_adds(&name, "podman-machine");
-    return strbuf_steal(&name);
+    return hostname_of(machine_name);
 }

@@ -42,8 +42,8 @@ struct command {
 
 extern const struct command command_init, command_start, command_stop, command_rm, command_list,
     command_inspect, command_info, command_set, command_ssh, command_cp, command_image, command_os,
-    command_reset, command_wait, command_env, command_logs, command_shellenv, command_complete,
-    command_complete_plain, command_monitor;
+    command_reset, command_wait, command_env, command_logs, command_doctor, command_shellenv,
+    command_complete, command_complete_plain, command_monitor;
 
 // All of them, up to NULL, and the one of this name or alias (NULL: none).
 extern const struct command *const commands[];

@@ -7,27 +7,17 @@
 
 // Help shows them in this order. A new verb is a row here and a file in meson.build.
 const struct command *const commands[] = {
-    &command_init,
-    &command_start,
-    &command_stop,
-    &command_rm,
-    &command_list,
-    &command_inspect,
-    &command_info,
-    &command_set,
-    &command_ssh,
-    &command_cp,
-    &command_os,
-    &command_image,
-    &command_reset,
-    &command_wait,
-    &command_env,
-    &command_logs,
-    &command_shellenv,
-    &command_complete,
-    &command_complete_plain,
-    &command_monitor,
-    NULL,
+    &command_init,     &command_start,
+    &command_stop,     &command_rm,
+    &command_list,     &command_inspect,
+    &command_info,     &command_set,
+    &command_ssh,      &command_cp,
+    &command_os,       &command_image,
+    &command_reset,    &command_wait,
+    &command_env,      &command_logs,
+    &command_doctor,   &command_shellenv,
+    &command_complete, &command_complete_plain,
+    &command_monitor,  NULL,
 };
 
 const struct command *command_find(const char *name)

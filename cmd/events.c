@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void send_to(const char *path, const char *text)
         return;
     strcpy(address.sun_path, path);
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+        file_write_all(fd, text, strlen(text)) < 0)
         log_warn("cannot tell '%s' of the event", path);
 }
 
@@ -61,10 +62,13 @@ void events_publish(const char *machine, const char *status)
                                            status, "Time", time, "Type", "machine", "Attributes");
     cleanup_free char *text = json_compact(event);
     const char *socket = getenv("PODMAN_MACHINE_EVENTS_SOCK");
+    // A listener that has hung up is no reason to end.
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     if (socket && *socket) {
         send_to(socket, text);
-        return;
+    } else {
+        cleanup_free char *folder = paths_events();
+        send_below(folder, text, 0);
     }
-    cleanup_free char *folder = paths_events();
-    send_below(folder, text, 0);
+    signal(SIGPIPE, before);
 }

@@ -65,6 +65,8 @@ static char *describe(const struct status *status)
     case PHASE_BOOTING:
         return xstrdup("Booting");
     case PHASE_SSH:
+        if (!status->host && status->address)
+            return xasprintf("Booting: waiting for ssh of %s", status->address);
         return xasprintf("Booting: waiting for ssh at %s port %llu",
                          status->host ? status->host : "?", (unsigned long long)status->port);
     case PHASE_PROVISIONING:

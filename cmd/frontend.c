@@ -123,11 +123,12 @@ static void read_line(struct line *line, char **argv)
 bool frontend_takes_value(const char *verb, const char *name, char letter)
 {
     static const char *const names[] = {
-        "cpus",          "disk-size",    "dns",          "for",      "format",      "identity",
-        "ignition-path", "image",        "image-path",   "lines",    "log-level",   "image-sha256",
-        "memory",        "host-version", "playbook",     "provider", "storage-opt", "swap",
-        "timeout",       "timezone",     "usb",          "username", "user-data",   "volume",
-        "volume-driver", "network",      "network-name", "ssh-port", "shell",
+        "cpus",           "disk-size",    "dns",          "for",      "format",      "identity",
+        "ignition-path",  "image",        "image-path",   "lines",    "log-level",   "image-sha256",
+        "memory",         "host-version", "playbook",     "provider", "storage-opt", "swap",
+        "timeout",        "timezone",     "usb",          "username", "user-data",   "volume",
+        "volume-driver",  "network",      "network-name", "ssh-port", "shell",       "offload",
+        "restart-policy",
     };
     for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
         if (strcmp(names[i], name) == 0)

@@ -8,7 +8,10 @@
 #include "base/alloc.h"
 #include "cmd/target.h"
 #include "provider/guest_session.h"
+#include "provider/reach.h"
 #include "provider/state.h"
+
+static const int64_t login_ms = 30000;
 
 int guest_find(const struct machine *m, char **host, unsigned *port, struct error *err)
 {
@@ -27,7 +30,12 @@ int guest_find(const struct machine *m, char **host, unsigned *port, struct erro
     }
     if (target_provider(&provider, m, err) < 0)
         return -1;
-    return provider->network->address(m, host, port, err);
+    // Not known to the monitor yet, or there is none: the first way that leads to the guest.
+    struct ssh_session *session;
+    if (reach_open(&session, m, provider, NULL, login_ms, host, port, err) < 0)
+        return -1;
+    ssh_free(session);
+    return 0;
 }
 
 int guest_ssh_words(struct strvec *words, const struct machine *m, const char *user,

@@ -20,11 +20,11 @@
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/random.h"
-#include "cloudinit/seed.h"
 #include "cmd/command.h"
 #include "cmd/config.h"
 #include "cmd/events.h"
 #include "cmd/foreign.h"
+#include "cmd/identity.h"
 #include "cmd/interrupt.h"
 #include "cmd/peer.h"
 #include "cmd/resources.h"
@@ -34,7 +34,6 @@
 #include "cmd/volume.h"
 #include "image/image.h"
 #include "provider/connection.h"
-#include "provider/guest.h"
 #include "provider/paths.h"
 #include "provider/port.h"
 #include "provider/provider.h"
@@ -47,8 +46,9 @@ static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
+    const char *network, *offload, *restart_policy;
     struct option_uint cpus, memory, disk_size, timeout;
-    struct option_bool rootful, now, update_connection, quiet;
+    struct option_bool rootful, now, update_connection, quiet, isolated;
     struct strvec dns;
     const char *format;
     struct option_uint swap;
@@ -161,44 +161,27 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     return values->identity ? ssh_key_public(&public_key, m->ssh.identity, err) : 0;
 }
 
-static int make_keys(const struct machine *m, struct error *err)
+// What only a row with a network of its own has.
+static int fill_network(struct machine *m, const struct values *values,
+                        const struct provider *provider, struct error *err)
 {
-    cleanup_free char *own = machine_path(m->name, MACHINE_KEY);
-    cleanup_free char *host_key = machine_path(m->name, MACHINE_HOST_KEY);
-    if (strcmp(m->ssh.identity, own) == 0 && ssh_key_create(own, m->name, err) < 0)
+    bool given = values->network || values->offload || values->isolated.given;
+    if (given && provider->network->user_mode)
+        return error_set(err, EINVAL,
+                         "--network, --isolated and --offload are for the vmnet providers: %s has "
+                         "a network of its own kind",
+                         provider->name);
+    m->network.isolated = values->isolated.value;
+    if (values->network && network_options_parse(&m->network, values->network, err) < 0)
         return -1;
-    return ssh_key_create(host_key, m->name, err);
-}
-
-static int write_seed(const struct machine *m, const struct provider *provider, struct error *err)
-{
-    cleanup_free char *iso = machine_path(m->name, MACHINE_SEED);
-    cleanup_free char *host_key_path = machine_path(m->name, MACHINE_HOST_KEY);
-    cleanup_free char *public_key = NULL, *host_key_public = NULL;
-    CLEANUP(strbuf_release) struct strbuf host_key = STRBUF_INIT;
-    if (ssh_key_public(&public_key, m->ssh.identity, err) < 0 ||
-        ssh_key_public(&host_key_public, host_key_path, err) < 0 ||
-        file_read(&host_key, host_key_path, 16384, err) < 0)
+    if (values->offload && network_offload_parse(&m->network.offload, values->offload, err) < 0)
         return -1;
-    const struct seed seed = {
-        .instance_id = m->instance_id,
-        .hostname = m->name,
-        .user = m->ssh.user,
-        .uid = (unsigned)m->ssh.uid,
-        .rootful = m->rootful,
-        .public_key = public_key,
-        .host_key = host_key.text,
-        .host_key_public = host_key_public,
-        .mac = m->mac,
-        .dns = (const char *const *)m->dns.items,
-        .timezone = m->timezone,
-        .agent_vsock = provider->agent_vsock,
-        .state_file = GUEST_STATE_FILE,
-        .provision_program = GUEST_PROVISION_PROGRAM,
-        .provision_unit = GUEST_PROVISION_UNIT,
-        .provider_name = provider->name,
-    };
-    return seed_write(&seed, iso, err);
+    const char *policy = values->restart_policy;
+    if (policy && strcmp(policy, "no") != 0 && strcmp(policy, "on-failure") != 0)
+        return error_set(err, EINVAL, "invalid restart policy \"%s\": there are no and on-failure",
+                         policy);
+    m->restart = policy && strcmp(policy, "on-failure") == 0;
+    return network_options_check(&m->network, err);
 }
 
 static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
@@ -207,8 +190,8 @@ static int lay_down(struct machine *m, const struct provider *provider, const ch
     cleanup_free char *folder = machine_folder(m->name);
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
-        image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 || make_keys(m, err) < 0 ||
-        write_seed(m, provider, err) < 0)
+        image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
+        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
         return -1;
@@ -223,7 +206,7 @@ static int connect_podman(const struct machine *m, const struct provider *provid
     unsigned port;
     if (!provider->network->needs_port)
         return 0;
-    if (provider->network->address(m, &host, &port, err) < 0)
+    if (provider->network->ways->find(m, &host, &port, err) < 0)
         return -1;
     return registration_set(m, host, port, err);
 }
@@ -242,6 +225,7 @@ static int create(const char *name, const struct values *values, const struct pr
 
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
         check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
+        fill_network(&m, values, provider, err) < 0 ||
         image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0 ||
         machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
@@ -391,15 +375,28 @@ static const struct option_spec options[] = {
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, foreign.import_native_ca)},
+    {.name = "isolated",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, isolated),
+     .help = "Let no traffic pass to the other machines on the same network (vmnet)"},
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, memory),
      .help = "Memory in MiB"},
+    {.name = "network",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, network),
+     .help = "Network (vmnet): shared, host, bridged:INTERFACE or broker:NAME (default shared)"},
     {.name = "now",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, now),
      .help = "Start machine now"},
+    {.name = "offload",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, offload),
+     .help = "Let card and bridge leave segmentation and checksums to each other (vmnet): auto, on "
+             "or off (default auto)"},
     {.name = "playbook",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, foreign.playbook)},
@@ -413,6 +410,11 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, quiet),
      .help = "Show no progress and no hints"},
     {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, foreign.reexec)},
+    {.name = "restart-policy",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct values, restart_policy),
+     .value = "policy",
+     .help = "Start the machine again when it fails by itself: no or on-failure (default no)"},
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),

@@ -120,11 +120,11 @@ static json_t *describe_last_exit(const struct last_exit *last)
 static json_t *describe_vmnet(const struct machine *m, const struct machine_now *now)
 {
     const struct status *status = &now->status;
+    const char *address = status->address ? status->address : status->host;
     return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
                      now->supervised ? phase_name(status->phase) : "", "Detail",
                      status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
-                     status->host ? status->host : "", "LastExit",
-                     describe_last_exit(&now->last_exit));
+                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
 }
 
 static json_t *describe(const struct machine *m, const struct machine_now *now)
@@ -134,8 +134,7 @@ static json_t *describe(const struct machine *m, const struct machine_now *now)
     cleanup_free char *created = clock_format_rfc3339(m->created_ns);
     cleanup_free char *last_up = clock_format_rfc3339(now->last_up_ns);
     const struct provider *provider = provider_find(m->provider);
-    // A port of the host that leads to the guest is what podman's gvproxy gives, and ours do not.
-    bool user_mode = provider && provider->network->needs_port;
+    bool user_mode = provider && provider->network->user_mode;
     return json_pack(
         "{s:{s:s}, s:{s:{s:s}, s:n}, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:[]},"
         " s:{s:s, s:I, s:s}, s:s, s:b, s:b, s:b, s:o}",

@@ -119,7 +119,7 @@ static void add_row(struct rows *rows, json_t *machine)
 static bool is_user_mode(const struct machine *m)
 {
     const struct provider *provider = provider_find(m->provider);
-    return provider && provider->network->needs_port;
+    return provider && provider->network->user_mode;
 }
 
 // podman compares with NAME only, so that a rootful machine is never shown as the default that it

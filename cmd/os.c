@@ -24,12 +24,16 @@ struct values {
 };
 
 // Exit status 100 of `check`: there is something newer.
-static const char check[] = "if command -v dnf >/dev/null; then dnf -q check-update; "
-                            "else apt-get -q update >/dev/null && if apt-get -s upgrade | grep "
-                            "'^Inst '; then exit 100; fi; fi";
+static const char check[] =
+    "if command -v dnf >/dev/null; then dnf -q check-update; "
+    "elif command -v apt-get >/dev/null; then "
+    "apt-get -q update >/dev/null && if apt-get -s upgrade | grep '^Inst '; then exit 100; fi; "
+    "else echo 'the guest has neither dnf nor apt-get' >&2; exit 1; fi";
 static const char upgrade[] =
     "if command -v dnf >/dev/null; then dnf -y --refresh upgrade; "
-    "else export DEBIAN_FRONTEND=noninteractive; apt-get update && apt-get -y upgrade; fi";
+    "elif command -v apt-get >/dev/null; then "
+    "export DEBIAN_FRONTEND=noninteractive; apt-get update && apt-get -y upgrade; "
+    "else echo 'the guest has neither dnf nor apt-get' >&2; exit 1; fi";
 enum { STATUS_NEWER = 100 };
 
 static int in_guest(const struct machine *m, const char *command, bool quiet, int *status,

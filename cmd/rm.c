@@ -20,6 +20,7 @@
 #include "provider/paths.h"
 #include "provider/registration.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     struct option_bool force, save_image, save_ignition, reexec;
@@ -88,7 +89,10 @@ static int remove_machine(const char *name, const struct values *values, struct 
         return -1;
     if (!yes)
         return 0;
-    if (registration_remove(name, err) < 0 ||
+    const struct machine m = {.name = (char *)name};
+    const struct supervisor *supervisor = supervisor_for(&m);
+    if (supervisor->autostart(&m, false, err) < 0 || supervisor->clear(&m, err) < 0 ||
+        registration_remove(name, err) < 0 ||
         (values->save_image.value && keep(name, MACHINE_DISK, "raw", err) < 0) ||
         (values->save_ignition.value && keep(name, MACHINE_SEED, "iso", err) < 0) ||
         machine_remove(name, err) < 0)

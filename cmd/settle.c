@@ -64,13 +64,24 @@ static const char helpers[] =
     "  [ \"$(cat \"$1\" 2>/dev/null)\" != \"$2\" ] || return 0\n"
     "  mkdir -p \"${1%/*}\" && printf '%s\\n' \"$2\" >\"$1\" && chmod 644 \"$1\" && changed=1\n"
     "}\n"
+    "# /etc/environment is also somebody else's: only the lines between the marks are ours.\n"
+    "environment() {\n"
+    "  mark='# podman-machine-vmnet:' file=/etc/environment\n"
+    "  rest=$(sed \"/^$mark begin\\$/,/^$mark end\\$/d\" $file 2>/dev/null)\n"
+    "  if [ -n \"$1\" ]; then\n"
+    "    put $file \"${rest:+$rest\n}$mark begin\n$1\n$mark end\"\n"
+    "  elif grep -q \"^$mark begin\\$\" $file 2>/dev/null; then\n"
+    "    printf '%s\\n' \"$rest\" >$file && changed=1\n"
+    "  fi\n"
+    "}\n"
     "changed=\n";
 
-// podman's files (contract D.4), so that logins, services and the user's services all see it.
+// podman's files (contract D.4), so that logins, services and the user's services all see it; and
+// /etc/environment, because only Fedora's bash reads profile.d for a command over ssh.
 static void add_proxies(struct strbuf *script)
 {
     CLEANUP(strbuf_release) struct strbuf systemd = STRBUF_INIT, plain = STRBUF_INIT;
-    CLEANUP(strbuf_release) struct strbuf profile = STRBUF_INIT;
+    CLEANUP(strbuf_release) struct strbuf profile = STRBUF_INIT, pam = STRBUF_INIT;
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
         const char *host = getenv(variables[i]);
         if (!host)
@@ -81,6 +92,9 @@ static void add_proxies(struct strbuf *script)
         add_quoted(&systemd, pair, "\"\\", true);
         strbuf_addf(&plain, "%s%s=", plain.length ? "\n" : "", variables[i]);
         add_quoted(&plain, value, "\"\\$", false);
+        // PAM takes the quotes off, and knows no escapes.
+        strbuf_addf(&pam, "%s%s=\"%.*s\"", pam.length ? "\n" : "", variables[i],
+                    (int)strcspn(value, "\n"), value);
         strbuf_addf(&profile, "%sexport %s=", profile.length ? "\n" : "", variables[i]);
         add_quoted(&profile, value, "\"\\$`", false);
     }
@@ -88,6 +102,9 @@ static void add_proxies(struct strbuf *script)
     add_file(script, "/etc/systemd/user.conf.d/default-env.conf", systemd.text);
     add_file(script, "/etc/environment.d/default-env.conf", plain.text);
     add_file(script, "/etc/profile.d/default-env.sh", profile.text);
+    strbuf_adds(script, "environment ");
+    shell_quote(script, SHELL_POSIX, pam.text);
+    strbuf_addc(script, '\n');
 }
 
 // As podman has it where the guest can (Fedora does), else a file.

@@ -65,9 +65,12 @@ int stop_machine(const char *name, bool hard, struct error *err)
 
     // Without the machine's lock: a start that is under way holds it, and is what we end.
     const struct machine m = {.name = (char *)name};
-    if (supervisor_for(&m)->stop(&m, hard, err) < 0 && err->code != ESRCH)
+    const struct supervisor *supervisor = supervisor_for(&m);
+    if (supervisor->stop(&m, hard, err) < 0 && err->code != ESRCH)
         return -1;
-    return follow_stop(name, ladder_longest_ms + grace_ms, err);
+    if (follow_stop(name, ladder_longest_ms + grace_ms, err) < 0)
+        return -1;
+    return supervisor->clear(&m, err);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct error *err)

@@ -218,6 +218,37 @@ int control_rest(const char *path, const char *state, struct error *err)
                      http_body(&talk.received));
 }
 
+int control_ping(const char *path, struct error *err)
+{
+    CLEANUP(talk_release) struct talk talk;
+    if (talk_open(&talk, path, err) < 0 ||
+        talk_send(&talk, "GET /_ping HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n", err) < 0)
+        return -1;
+    int more = 1;
+    while (more > 0 && !strstr(talk.received.text, "\r\n"))
+        if ((more = talk_receive(&talk, err)) < 0)
+            return -1;
+    char family;
+    int status;
+    if (sscanf(talk.received.text, "HTTP/1.%c %3d", &family, &status) != 2 || status != 200)
+        return error_set(err, EPROTO, "podman does not answer at '%s'", path);
+    return 0;
+}
+
+int control_shutdown(const char *path, struct error *err)
+{
+    CLEANUP(talk_release) struct talk talk;
+    if (talk_open(&talk, path, err) < 0 || talk_send(&talk, "poweroff\n", err) < 0)
+        return -1;
+    int more = 1;
+    while (more > 0 && !strchr(talk.received.text, '\n'))
+        if ((more = talk_receive(&talk, err)) < 0)
+            return -1;
+    if (strcmp(talk.received.text, "ok\n") == 0)
+        return 0;
+    return error_set(err, EPROTO, "the guest does not answer at '%s'", path);
+}
+
 // Reads QMP messages, skipping events, until one has `key` or "error".
 static int qmp_expect(struct talk *talk, const char *key, struct error *err)
 {

@@ -17,6 +17,12 @@ int control_prepare(const char *path, struct error *err);
 // POST /vm/state {"state": STATE}.
 int control_rest(const char *path, const char *state, struct error *err);
 
+// `GET /_ping` of podman's API at a unix socket of this host. 0 when it answered 200.
+int control_ping(const char *path, struct error *err);
+
+// The guest's own way to be shut down (guest.h, GUEST_VSOCK_CONTROL): 0 when it said that it will.
+int control_shutdown(const char *path, struct error *err);
+
 // Runs one QMP command without arguments.
 int control_qmp(const char *path, const char *command, struct error *err);
 

@@ -19,6 +19,17 @@
 // The unit that runs it at every boot until it has succeeded; it is `failed` when a run failed.
 #define GUEST_PROVISION_UNIT "podman-machine-vmnet-provision.service"
 
+// The program in the guest that serves its vsock ports to the host and reports to it (vmnet rows).
+#define GUEST_AGENT_PROGRAM "/usr/local/sbin/podman-machine-vmnet-agent"
+
+// The ports. qemu-guest-agent's is where krunkit and vfkit look for it to set the clock.
+#define GUEST_VSOCK_QEMU_AGENT 1234
+#define GUEST_VSOCK_REPORT 5100 // of the host: lines of JSON (provider/report.h)
+#define GUEST_VSOCK_SSH 5101
+#define GUEST_VSOCK_API_ROOT 5102
+#define GUEST_VSOCK_API_USER 5103
+#define GUEST_VSOCK_CONTROL 5104 // "poweroff\n" gets "ok\n"
+
 // podman's API sockets in the guest. The second takes the user's id.
 #define GUEST_ROOT_SOCKET "/run/podman/podman.sock"
 #define GUEST_USER_SOCKET_FORMAT "/run/user/%u/podman/podman.sock"

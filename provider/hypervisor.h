@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/version.h"
 
 struct machine;
 
@@ -27,11 +28,19 @@ struct tools {
     char *firmware;      // qemu: UEFI code image
     char *firmware_vars; // qemu: template of the variable store; NULL: `firmware` is a -bios image
     const char *accelerator; // qemu: "kvm", "hvf", "tcg", "tcg,thread=single"; static text
-    char *notice;            // one line worth telling the user (a fallback), or NULL
-    const char *arch;        // "aarch64" or "x86_64"; static text
-    char *folder;            // where the command line finds the machine's files: its folder, or a
-                             // clean symbolic link to it where a path has ',' or '='
-    char *control;           // where the hypervisor makes its control socket
+    struct version hypervisor_version, network_version; // zeros: not known, taken for a new one
+    bool offload;                                       // decided for this start (offload.h)
+    char *notice;     // one line worth telling the user (a fallback), or NULL
+    const char *arch; // "aarch64" or "x86_64"; static text
+    char *folder;     // where the command line finds the machine's files: its folder, or a
+                      // clean symbolic link to it where a path has ',' or '='
+    char *control;    // where the hypervisor makes its control socket
+
+    // Unix sockets of the host that the hypervisor joins to vsock ports of guest.h; NULL: it
+    // cannot. On `report` we listen; the others are made by the hypervisor.
+    struct {
+        char *report, *ssh, *api, *shutdown;
+    } vsock;
 };
 
 #define TOOLS_INIT \

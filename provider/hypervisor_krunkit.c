@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
-// krunkit's words, for 1.0.0 and later (the first with a card on an inherited descriptor) but for
-// --timesync, which is 1.2.0's: see tests/contract/krunkit-1.2.1.options.
+// krunkit's words, for 1.0.0 and later, the first with a card on an inherited descriptor;
+// --timesync and `connect` of virtio-vsock are 1.2.0's (src/cmdline.rs, src/virtio.rs): see
+// tests/contract/krunkit-1.2.1.options.
 
 #include "provider/hypervisor.h"
 
@@ -11,11 +12,19 @@
 #include <string.h>
 
 #include "provider/control.h"
+#include "provider/guest.h"
 #include "provider/machine.h"
 #include "provider/tool.h"
+#include "provider/vsock.h"
 
 // Its option parser cuts at every ',' and then at every '=' (src/cmdline.rs, parse_args).
 static const char unspeakable[] = ",=";
+
+static bool is_1_2(const struct tools *tools)
+{
+    return !version_known(&tools->hypervisor_version) ||
+           version_at_least(&tools->hypervisor_version, 1, 2, 0);
+}
 
 static int krunkit_probe(struct tools *tools, const struct machine *m, struct error *err)
 {
@@ -28,6 +37,16 @@ static int krunkit_probe(struct tools *tools, const struct machine *m, struct er
         return -1;
     free(tools->folder);
     tools->folder = folder;
+    tools->hypervisor_version = version_of(tools->hypervisor);
+    if (version_known(&tools->hypervisor_version) &&
+        !version_at_least(&tools->hypervisor_version, 1, 0, 0)) {
+        cleanup_free char *text = version_text(&tools->hypervisor_version);
+        return error_set(err, ENOTSUP,
+                         "'%s' is krunkit %s, and 1.0 is the first that can use vmnet: update it "
+                         "with `brew upgrade krunkit`",
+                         tools->hypervisor, text);
+    }
+    vsock_plan(tools, m, is_1_2(tools));
     return 0;
 }
 
@@ -58,8 +77,11 @@ static int krunkit_append(const struct machine *m, const struct tools *tools,
                  port->offload ? "on" : "off");
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
-    strvec_push(argv, "--timesync");
-    strvec_push(argv, "vsockPort=1234");
+    vsock_append(argv, m, tools);
+    if (is_1_2(tools)) {
+        strvec_push(argv, "--timesync");
+        strvec_pushf(argv, "vsockPort=%d", GUEST_VSOCK_QEMU_AGENT);
+    }
     // Taken as it stands after unix:// (src/status.rs), whatever is in it.
     strvec_push(argv, "--restful-uri");
     strvec_pushf(argv, "unix://%s", tools->control);

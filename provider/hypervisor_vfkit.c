@@ -12,8 +12,10 @@
 
 #include "base/strbuf.h"
 #include "provider/control.h"
+#include "provider/guest.h"
 #include "provider/machine.h"
 #include "provider/tool.h"
+#include "provider/vsock.h"
 
 // Devices are cut at ',' (pkg/config/virtio.go); the boot loader's list also takes '"' for quoting
 // (pkg/cmdline/string_slice.go). '=' is cut only once, so it may be in a path.
@@ -29,6 +31,8 @@ static int vfkit_probe(struct tools *tools, const struct machine *m, struct erro
         return -1;
     free(tools->folder);
     tools->folder = folder;
+    tools->hypervisor_version = version_of(tools->hypervisor);
+    vsock_plan(tools, m, true);
     return 0;
 }
 
@@ -69,8 +73,9 @@ static int vfkit_append(const struct machine *m, const struct tools *tools,
     strvec_pushf(argv, "virtio-net,fd=%d,mac=%s", port->fd, m->mac);
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
-    strvec_push(argv, "vsockPort=1234");
+    strvec_pushf(argv, "vsockPort=%d", GUEST_VSOCK_QEMU_AGENT);
     CLEANUP(strbuf_release) struct strbuf uri = STRBUF_INIT;
     strbuf_adds(&uri, "unix://");
     add_uri_path(&uri, tools->control);

@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "provider/guest_session.h"
+#include "provider/control.h"
+#include "provider/machine.h"
+#include "provider/reach.h"
 
 const int64_t ladder_longest_ms = 150000;
 
@@ -32,13 +34,15 @@ static bool wait_until_gone(const char *vm_lock, int64_t timeout_ms)
     return true;
 }
 
-static int ask_guest(const struct ladder *ladder, struct error *err)
+static int ask_over_ssh(const struct ladder *ladder, struct error *err)
 {
     cleanup_free char *host = NULL;
     unsigned port;
     struct ssh_session *session;
-    if (ladder->provider->network->address(ladder->m, &host, &port, err) < 0 ||
-        guest_open(&session, ladder->m, host, port, NULL, ssh_ms, err) < 0)
+    // One that has not got as far as a login would only cost the time.
+    if (!ladder->booted)
+        return error_set(err, ENOTCONN, "it has not booted yet");
+    if (reach_open(&session, ladder->m, ladder->provider, NULL, ssh_ms, &host, &port, err) < 0)
         return -1;
     int status = 0;
     // The guest may be down before it has said that the command ended.
@@ -47,6 +51,17 @@ static int ask_guest(const struct ladder *ladder, struct error *err)
     if (result == 0 && status != 0)
         return error_set(err, ECHILD, "systemctl poweroff: exit status %d", status);
     return 0;
+}
+
+static int ask_guest(const struct ladder *ladder, struct error *err)
+{
+    if (ladder->provider->vsock) {
+        cleanup_free char *path = machine_path(ladder->m->name, MACHINE_SHUTDOWN_SOCKET);
+        if (control_shutdown(path, err) == 0)
+            return 0;
+        log_info("cannot ask the guest over vsock: %s", err->message);
+    }
+    return ask_over_ssh(ladder, err);
 }
 
 static bool send_signal(const char *vm_lock, int number, bool group)
@@ -68,10 +83,7 @@ int ladder_run(const struct ladder *ladder, struct error *err)
 
     if (!ladder->hard) {
         int64_t patience_ms = ladder->booted ? after_asking_ms : after_button_unbooted_ms;
-        // One that has not got as far as a login would only cost the time.
-        if (!ladder->booted)
-            error_set(&why, ENOTCONN, "it has not booted yet");
-        if (ladder->booted && ask_guest(ladder, &why) == 0) {
+        if (ask_guest(ladder, &why) == 0) {
             log_info("asked the guest to power off");
             if (wait_until_gone(vm_lock, after_asking_ms))
                 return 0;

@@ -12,7 +12,7 @@
 // The stop ladder: from asking the guest to cutting the power. Every rung is tried only if the
 // VM is still there, which is asked of its lock.
 //
-//   1. `systemctl poweroff` over ssh
+//   1. the guest is asked: over vsock where the row has it, else `systemctl poweroff` over ssh
 //   2. the hypervisor's own button: QMP system_powerdown, REST Stop
 //   3. SIGTERM to the hypervisor: a power cut for krunkit (it has no handler, 1.3.1), a clean
 //      stop for vfkit >= 0.6.2, flushed disks but no guest shutdown for qemu

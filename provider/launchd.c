@@ -59,6 +59,8 @@ int launchd_plist(char **text, const struct launchd_job *job, struct error *err)
     plist_open(&plist, "array");
     plist_string(&plist, job->program);
     plist_string(&plist, "monitor");
+    cleanup_free char *timeout = xasprintf("--timeout=%lld", (long long)job->timeout_s);
+    plist_string(&plist, timeout);
     plist_string(&plist, job->machine);
     plist_close(&plist, "array");
     add_environment(&plist, job->environment);
@@ -85,7 +87,7 @@ char *launchd_domain(bool gui, uid_t uid)
 
 static void push_words(struct strvec *argv, const char *verb)
 {
-    strvec_push(argv, "/bin/launchctl");
+    strvec_push(argv, "launchctl");
     strvec_push(argv, verb);
 }
 
@@ -104,6 +106,12 @@ void launchd_bootstrap_argv(struct strvec *argv, const char *domain, const char 
 void launchd_bootout_argv(struct strvec *argv, const char *domain, const char *machine)
 {
     push_words(argv, "bootout");
+    push_target(argv, domain, machine);
+}
+
+void launchd_enable_argv(struct strvec *argv, const char *domain, const char *machine)
+{
+    push_words(argv, "enable");
     push_target(argv, domain, machine);
 }
 

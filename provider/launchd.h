@@ -5,6 +5,7 @@
 #define PROVIDER_LAUNCHD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -15,7 +16,8 @@
 
 struct launchd_job {
     const char *machine;
-    const char *program;              // our executable: `program monitor machine` is what runs
+    const char *program;              // ours: `program monitor --timeout=N machine` is what runs
+    int64_t timeout_s;                // until the machine must be ready
     const char *log;                  // monitor.log: its stdout and stderr
     bool at_login;                    // start it by itself at login
     const struct strvec *environment; // "NAME=value"; launchd gives a job next to nothing
@@ -31,9 +33,10 @@ int launchd_plist(char **text, const struct launchd_job *job, struct error *err)
 // as over plain ssh. The caller frees.
 char *launchd_domain(bool gui, uid_t uid);
 
-// The words of launchctl. `domain` as launchd_domain() gives it.
+// The words of launchctl. `domain` as launchd_domain() gives it. `enable` undoes a `disable`.
 void launchd_bootstrap_argv(struct strvec *argv, const char *domain, const char *plist);
 void launchd_bootout_argv(struct strvec *argv, const char *domain, const char *machine);
+void launchd_enable_argv(struct strvec *argv, const char *domain, const char *machine);
 void launchd_kickstart_argv(struct strvec *argv, const char *domain, const char *machine);
 void launchd_kill_argv(struct strvec *argv, const char *domain, const char *machine,
                        const char *signal); // "SIGTERM"

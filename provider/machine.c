@@ -87,10 +87,14 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_MONITOR_LOG] = "monitor.log",
         [MACHINE_KNOWN_HOSTS] = "known_hosts",
         [MACHINE_LAUNCHD_PLIST] = "launchd.plist",
+        [MACHINE_REPORT] = "report.json",
         [MACHINE_CONTROL_SOCKET] = "control.sock",
         [MACHINE_API_SOCKET] = "api.sock",
+        [MACHINE_REPORT_SOCKET] = "report.sock",
+        [MACHINE_SSH_SOCKET] = "ssh.sock",
+        [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
     };
-    if (file == MACHINE_CONTROL_SOCKET || file == MACHINE_API_SOCKET) {
+    if (file >= MACHINE_CONTROL_SOCKET) {
         cleanup_free char *runtime = paths_runtime();
         return xasprintf("%s/%s-%s", runtime, name, names[file]);
     }
@@ -127,7 +131,8 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_string(root, "timezone", &m->timezone, err) < 0 ||
         json_get_bool(root, "rootful", &m->rootful, err) < 0 ||
         json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
-        json_get_bool(root, "offload", &m->offload, err) < 0 ||
+        json_get_bool(root, "restart", &m->restart, err) < 0 ||
+        network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
         json_get_uint(resources, "memory_mib", &m->resources.memory_mib, err) < 0 ||
         json_get_uint(resources, "disk_gib", &m->resources.disk_gib, err) < 0 ||
@@ -179,7 +184,7 @@ int machine_save(const struct machine *m, struct error *err)
     cleanup_json json_t *root = json_pack(
         "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I},"
         " s:{s:s*, s:s*},"
-        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o}",
+        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o, s:o}",
         "version", (json_int_t)record_version, "name", m->name, "provider", m->provider, "mac",
         m->mac, "instance_id", m->instance_id, "created", created, "resources", "cpus",
         (json_int_t)m->resources.cpus, "memory_mib", (json_int_t)m->resources.memory_mib,
@@ -187,7 +192,8 @@ int machine_save(const struct machine *m, struct error *err)
         (json_int_t)m->resources.swap_mib, "image", "source", m->image.source, "digest",
         m->image.digest, "ssh", "user", m->ssh.user, "uid", (json_int_t)m->ssh.uid, "identity",
         m->ssh.identity, "port", (json_int_t)m->ssh.port, "rootful", m->rootful, "timezone",
-        m->timezone, "offload", m->offload, "dns", json_array());
+        m->timezone, "restart", m->restart, "network", network_options_to_json(&m->network), "dns",
+        json_array());
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     if (m->rootful_changed)
@@ -208,6 +214,7 @@ void machine_release(struct machine *m)
     free(m->ssh.user);
     free(m->ssh.identity);
     free(m->timezone);
+    network_options_release(&m->network);
     strvec_release(&m->dns);
     *m = (struct machine)MACHINE_INIT;
 }
@@ -274,7 +281,9 @@ int machine_remove(const char *name, struct error *err)
         if (file_remove_tree(path, err) < 0)
             return -1;
     }
-    static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET};
+    static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET,
+                                                MACHINE_REPORT_SOCKET, MACHINE_SSH_SOCKET,
+                                                MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)

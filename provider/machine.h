@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/network_options.h"
 
 // The record of a machine: what init decided and set may change, written to machine.json and
 // nowhere else. What can be asked (running or not, when it last ran) is not in it. Owns its
@@ -35,7 +36,8 @@ struct machine {
     bool rootful_changed; // since the guest was told of it
     char *timezone;       // NULL: the guest's own
     struct strvec dns;
-    bool offload; // vmnet rows: TSO and checksum offload
+    struct network_options network; // vmnet rows
+    bool restart;                   // the monitor starts it again when it fails by itself
 };
 
 #define MACHINE_INIT \
@@ -60,8 +62,13 @@ enum machine_file {
     MACHINE_MONITOR_LOG,    // monitor.log
     MACHINE_KNOWN_HOSTS,    // known_hosts of this machine alone, for the ssh program
     MACHINE_LAUNCHD_PLIST,  // launchd.plist
+    MACHINE_REPORT,         // report.json: what the guest said last, in this run
     MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
     MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
+    // In the runtime folder, of rows with vsock:
+    MACHINE_REPORT_SOCKET,   // the monitor listens for the guest's reports
+    MACHINE_SSH_SOCKET,      // leads to the guest's sshd
+    MACHINE_SHUTDOWN_SOCKET, // leads to what powers the guest off
 };
 
 // podman's rules, texts and codes for a name (contract A.1, checks 1, 2 and 4). EINVAL.

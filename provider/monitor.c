@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,23 +19,30 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "provider/guest_session.h"
+#include "provider/api.h"
+#include "provider/helper.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/plane.h"
 #include "provider/port.h"
+#include "provider/prober.h"
 #include "provider/provider.h"
-#include "provider/readiness.h"
 #include "provider/registration.h"
+#include "provider/relay.h"
 #include "provider/status.h"
 #include "provider/supervisor.h"
 #include "provider/vm.h"
+#include "provider/vsock.h"
+#include "provider/wake.h"
 
-// The loop's four children: the VM, and three of our own that do what blocks (waiting for the
-// guest, walking the ladder, forwarding the API socket), so that a signal or the VM's end is
-// seen at once and nothing that hangs can hang the monitor.
+// The loop's children: the VM, and our own that do what blocks (waiting for the guest, walking the
+// ladder, keeping the API socket, relaying ssh), so that a signal or the VM's end is seen at once
+// and nothing that hangs can hang the monitor.
 
 static const int64_t tick_ms = 500;
 static const int64_t forward_again_ms = 2000;
+static const unsigned most_restarts = 3;
+static const int64_t steady_ms = 600000; // a run that was longer begins the count anew
 
 struct monitor {
     struct machine m;
@@ -48,49 +54,25 @@ struct monitor {
     pid_t prober; // 0: not running
     pid_t ladder;
     pid_t forwarder;
+    pid_t relay;
+    struct plane plane;
+    struct helper helper;
+    char *trouble;         // what is wrong with a machine that runs; NULL: nothing
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
     struct strbuf unread;  // of that pipe
     bool booted, stopping, hard, vm_gone;
-    int vm_status; // as waitpid gives it
+    bool again;         // the VM is to be started again when it is gone
+    unsigned restarts;  // one after the other
+    int64_t started_ms; // this run
+    int vm_status;      // as waitpid gives it
 };
-
-// A handler can reach nothing else: the write end of the pipe that wakes the loop.
-static int wake_fd = -1;
-
-static void on_signal(int number)
-{
-    int saved = errno;
-    unsigned char byte = (unsigned char)number;
-    if (write(wake_fd, &byte, 1) < 0)
-        byte = 0; // a full pipe wakes the loop too
-    errno = saved;
-}
-
-static int catch_signals(int *read_end, struct error *err)
-{
-    static const int numbers[] = {SIGCHLD, SIGINT, SUPERVISOR_SIGNAL_STOP,
-                                  SUPERVISOR_SIGNAL_STOP_HARD};
-    int ends[2];
-    if (pipe(ends) < 0)
-        return error_errno(err, "cannot make a pipe");
-    for (int i = 0; i < 2; i++) {
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-        fcntl(ends[i], F_SETFL, O_NONBLOCK);
-    }
-    wake_fd = ends[1];
-    *read_end = ends[0];
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        sigaction(numbers[i], &action, NULL);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    return 0;
-}
 
 static void publish(struct monitor *monitor, enum phase phase, const char *detail)
 {
     struct error err;
+    if (!detail)
+        detail = monitor->trouble;
     char *copy = detail ? xstrdup(detail) : NULL; // it may be the old one
     free(monitor->status.detail);
     monitor->status.detail = copy;
@@ -103,7 +85,7 @@ static void publish(struct monitor *monitor, enum phase phase, const char *detai
 
 // A child of ours that runs our own code. What it must not keep: the monitor's lock, or the
 // machine would seem supervised by a child that outlives us.
-static pid_t fork_worker(struct monitor *monitor)
+static pid_t fork_worker(struct monitor *monitor, bool relay)
 {
     pid_t pid = fork();
     if (pid < 0)
@@ -111,34 +93,12 @@ static pid_t fork_worker(struct monitor *monitor)
     if (pid == 0) {
         process_reset_signals();
         lock_release(&monitor->lock);
+        plane_in_helper(&monitor->plane, relay);
     }
     return pid;
 }
 
-static void end_child(pid_t *pid)
-{
-    if (*pid <= 0)
-        return;
-    kill(*pid, SIGKILL);
-    while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    *pid = 0;
-}
-
 // --- waiting for the guest --------------------------------------------------------------------
-
-static void send_report(void *context, enum phase phase, const char *host, unsigned port,
-                        const char *detail)
-{
-    int fd = *(int *)context;
-    cleanup_json json_t *report = json_pack("{s:i, s:s*, s:i, s:s*}", "phase", (int)phase, "host",
-                                            host, "port", (int)port, "detail", detail);
-    // What a guest says may not be text.
-    cleanup_free char *text = report ? json_compact(report) : xasprintf("{\"phase\":%d}", phase);
-    cleanup_free char *line = xasprintf("%s\n", text);
-    if (file_write_all(fd, line, strlen(line)) < 0)
-        _exit(1); // the monitor is gone
-}
 
 static void start_prober(struct monitor *monitor)
 {
@@ -149,21 +109,10 @@ static void start_prober(struct monitor *monitor)
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    monitor->prober = fork_worker(monitor);
+    monitor->prober = fork_worker(monitor, false);
     if (monitor->prober == 0) {
-        struct error err;
         close(ends[0]);
-        const struct readiness readiness = {
-            .m = &monitor->m,
-            .provider = monitor->provider,
-            .timeout_ms = monitor->ready_timeout_ms,
-            .report = send_report,
-            .context = &ends[1],
-        };
-        if (readiness_wait(&readiness, &err) == 0)
-            _exit(0);
-        send_report(&ends[1], PHASE_FAILED, NULL, 0, err.message);
-        _exit(1);
+        prober_run(ends[1], &monitor->m, monitor->provider, monitor->ready_timeout_ms);
     }
     close(ends[1]);
     monitor->reports = ends[0];
@@ -173,7 +122,7 @@ static void start_ladder(struct monitor *monitor)
 {
     if (monitor->ladder)
         return;
-    monitor->ladder = fork_worker(monitor);
+    monitor->ladder = fork_worker(monitor, false);
     if (monitor->ladder == 0) {
         struct error err;
         const struct ladder ladder = {
@@ -198,9 +147,9 @@ static void stop(struct monitor *monitor, bool hard)
     monitor->stopping = true;
     if (monitor->status.phase != PHASE_FAILED)
         publish(monitor, PHASE_STOPPING, NULL);
-    end_child(&monitor->prober);
+    process_end(&monitor->prober);
     if (harder)
-        end_child(&monitor->ladder);
+        process_end(&monitor->ladder);
     start_ladder(monitor);
 }
 
@@ -240,60 +189,77 @@ static void read_reports(struct monitor *monitor)
         return;
     }
     strbuf_add(&monitor->unread, chunk, (size_t)n);
-    char *end;
-    while ((end = strchr(monitor->unread.text, '\n')) && !monitor->stopping) {
-        *end = '\0';
-        cleanup_json json_t *report = json_loads(monitor->unread.text, 0, NULL);
-        size_t used = (size_t)(end - monitor->unread.text) + 1;
-        cleanup_free char *rest = xstrdup(monitor->unread.text + used);
-        strbuf_reset(&monitor->unread);
-        strbuf_adds(&monitor->unread, rest);
-        if (report)
-            apply_report(monitor, report);
+    json_t *report;
+    while (!monitor->stopping && (report = prober_next(&monitor->unread))) {
+        cleanup_json json_t *owned = report;
+        apply_report(monitor, owned);
+    }
+}
+
+// --- vsock ------------------------------------------------------------------------------------
+
+// The guest's own word: where it is, and how far. Kept in a file, where all ways to the guest look
+// for it (network_vmnet.c).
+static void take_guest_report(void *context, const struct report *report)
+{
+    struct monitor *monitor = context;
+    struct error err;
+    struct status *status = &monitor->status;
+    const char *address = report->addresses.count ? report->addresses.items[0] : NULL;
+    if (report_write(monitor->m.name, report, &err) < 0)
+        log_error("%s", err.message);
+    log_info("the guest reports: %s, at %s", report->state, address ? address : "no address");
+    bool same = address && status->address ? strcmp(address, status->address) == 0
+                                           : address == status->address;
+    if (same)
+        return;
+    free(status->address);
+    status->address = address ? xstrdup(address) : NULL;
+    publish(monitor, status->phase == PHASE_BOOTING ? PHASE_SSH : status->phase, status->detail);
+}
+
+static void keep_relaying(struct monitor *monitor)
+{
+    if (monitor->relay || monitor->plane.relay < 0)
+        return;
+    monitor->relay = fork_worker(monitor, true);
+    if (monitor->relay == 0) {
+        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+        _exit(0);
     }
 }
 
 // --- podman's API socket on the host ----------------------------------------------------------
-
-// OpenSSH forwards it; the socket is 0600 and a stale one is replaced.
-static void start_forwarder(struct monitor *monitor)
-{
-    struct error err;
-    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
-    const struct machine *m = &monitor->m;
-    cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
-    cleanup_free char *remote = guest_socket(m, m->rootful);
-    if (guest_client_argv(&argv, m, monitor->status.host, (unsigned)monitor->status.port,
-                          m->rootful ? "root" : m->ssh.user, &err) < 0) {
-        log_error("cannot forward the API socket: %s", err.message);
-        return;
-    }
-    static const char *const words[] = {
-        "-N", "-T",
-        "-o", "BatchMode=yes",
-        "-o", "ExitOnForwardFailure=yes",
-        "-o", "StreamLocalBindUnlink=yes",
-        "-o", "StreamLocalBindMask=0177",
-        "-o", "ServerAliveInterval=15",
-        "-L", NULL,
-    };
-    strvec_pushv(&argv, words);
-    strvec_pushf(&argv, "%s:%s", local, remote);
-    monitor->forwarder = fork_worker(monitor);
-    if (monitor->forwarder == 0) {
-        process_exec(&argv, &err);
-        log_error("%s", err.message);
-        _exit(127);
-    }
-}
 
 static void keep_forwarding(struct monitor *monitor)
 {
     if (monitor->forwarder || !monitor->forward_at_ms || monitor->stopping ||
         clock_monotonic_ms() < monitor->forward_at_ms)
         return;
-    start_forwarder(monitor);
+    const struct status *status = &monitor->status;
+    monitor->forwarder = fork_worker(monitor, false);
+    if (monitor->forwarder == 0)
+        api_run(&monitor->m, monitor->provider, status->host, (unsigned)status->port,
+                monitor->plane.alive);
     monitor->forward_at_ms = clock_monotonic_ms() + forward_again_ms;
+}
+
+// --- the program that moves the VM's packets ---------------------------------------------------
+
+static void take_helper_end(struct monitor *monitor)
+{
+    if (monitor->stopping)
+        return;
+    free(monitor->trouble);
+    monitor->trouble = xasprintf("%s has ended: the machine runs without a network until it is "
+                                 "restarted",
+                                 monitor->helper.name);
+    log_error("%s", monitor->trouble);
+    publish(monitor, monitor->status.phase, NULL);
+    if (!monitor->m.restart)
+        return;
+    monitor->again = true;
+    stop(monitor, false);
 }
 
 // --- the loop ---------------------------------------------------------------------------------
@@ -312,8 +278,11 @@ static void reap(struct monitor *monitor)
             monitor->ladder = 0;
         } else if (pid == monitor->forwarder) {
             cleanup_free char *how = process_describe_status(status);
-            log_info("the API socket's ssh ended: %s", how);
+            log_info("what keeps the API socket ended: %s", how);
             monitor->forwarder = 0;
+        } else if (pid == monitor->relay) {
+            log_warn("the relay ended");
+            monitor->relay = 0;
         }
     }
 }
@@ -323,10 +292,10 @@ static void handle_signals(struct monitor *monitor, int fd)
     unsigned char numbers[64];
     ssize_t n = read(fd, numbers, sizeof(numbers));
     for (ssize_t i = 0; i < n; i++) {
-        if (numbers[i] == SUPERVISOR_SIGNAL_STOP || numbers[i] == SIGINT)
-            stop(monitor, false);
-        if (numbers[i] == SUPERVISOR_SIGNAL_STOP_HARD)
-            stop(monitor, true);
+        if (numbers[i] == SIGCHLD)
+            continue;
+        monitor->again = false;
+        stop(monitor, numbers[i] == SUPERVISOR_SIGNAL_STOP_HARD);
     }
     reap(monitor);
 }
@@ -335,15 +304,20 @@ static void loop(struct monitor *monitor, int signals)
 {
     cleanup_free char *vm_lock = machine_path(monitor->m.name, MACHINE_VM_LOCK);
     while (!monitor->vm_gone) {
-        struct pollfd fds[2] = {
+        struct pollfd fds[3 + 1 + REPORT_CALLERS] = {
             {.fd = signals, .events = POLLIN},
             {.fd = monitor->reports, .events = POLLIN},
+            {.fd = monitor->helper.fd, .events = POLLIN},
         };
-        poll(fds, 2, (int)tick_ms);
+        report_listener_watch(&monitor->plane.guest, fds + 3);
+        poll(fds, ARRAY_SIZE(fds), (int)tick_ms);
         if (fds[0].revents)
             handle_signals(monitor, signals);
         if (monitor->reports >= 0 && fds[1].revents)
             read_reports(monitor);
+        report_listener_read(&monitor->plane.guest, fds + 3, take_guest_report, monitor);
+        if (helper_has_ended(&monitor->helper, fds[2].fd >= 0 && fds[2].revents))
+            take_helper_end(monitor);
         // One that was taken over is not our child: only its lock tells that it ended.
         if (!monitor->vm && !lock_is_held(vm_lock))
             monitor->vm_gone = true;
@@ -354,6 +328,7 @@ static void loop(struct monitor *monitor, int signals)
             stop(monitor, false);
         }
         keep_forwarding(monitor);
+        keep_relaying(monitor);
     }
 }
 
@@ -382,43 +357,50 @@ static int start_vm(struct monitor *monitor, struct error *err)
         monitor->status.vm_pid = lock_read_pid(vm_lock);
         log_info("taking over the VM that runs already (process %ld)",
                  (long)monitor->status.vm_pid);
-        return 0;
+        return plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err);
     }
-    if (monitor->provider->network->needs_port) {
-        uint64_t old = monitor->m.ssh.port;
-        if (port_ensure(&monitor->m, err) < 0)
-            return -1;
-        if (monitor->m.ssh.port != old && machine_save(&monitor->m, err) < 0)
-            return -1;
-    }
-    if (paths_make_runtime(err) < 0 ||
+    if (monitor->provider->network->needs_port && port_settle(&monitor->m, err) < 0)
+        return -1;
+    if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
+        plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
         vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;
     return 0;
 }
 
+// A machine with that policy that was up and failed by itself is started again, but not for ever.
+static bool will_restart(struct monitor *monitor)
+{
+    bool failed = !monitor->stopping && monitor->status.phase == PHASE_READY && monitor->vm_status;
+    if (!monitor->m.restart || !(failed || monitor->again))
+        return monitor->again = false;
+    if (clock_monotonic_ms() - monitor->started_ms > steady_ms)
+        monitor->restarts = 0;
+    monitor->again = monitor->restarts++ < most_restarts;
+    cleanup_free char *how = process_describe_status(monitor->vm_status);
+    log_warn("the VM ended (%s): %s", how,
+             monitor->again ? "starting it again" : "too often to start it again");
+    return monitor->again;
+}
+
 static int finish(struct monitor *monitor, struct error *err)
 {
     struct error ignored;
-    cleanup_free char *log_path = machine_path(monitor->m.name, MACHINE_VM_LOG);
-    cleanup_free char *api = machine_path(monitor->m.name, MACHINE_API_SOCKET);
     cleanup_free char *control = machine_path(monitor->m.name, MACHINE_CONTROL_SOCKET);
-    end_child(&monitor->prober);
-    end_child(&monitor->ladder);
-    end_child(&monitor->forwarder);
-    unlink(api);
+    process_end(&monitor->prober);
+    process_end(&monitor->ladder);
+    process_end(&monitor->forwarder);
+    process_end(&monitor->relay);
+    vm_end_remains(&monitor->m, monitor->vm);
+    if (vsock_clear(&monitor->m, &ignored) < 0)
+        log_error("%s", ignored.message);
     unlink(control);
 
-    CLEANUP(last_exit_release)
-    struct last_exit last = {
-        .at_ns = clock_wall_ns(),
-        .wait_status = monitor->vm_status,
-        .expected = monitor->stopping,
-        .log = file_tail(log_path, 20),
-    };
-    if (last_exit_write(monitor->m.name, &last, &ignored) < 0)
-        log_error("%s", ignored.message);
+    CLEANUP(last_exit_release) struct last_exit last = LAST_EXIT_INIT;
+    last_exit_now(&last, monitor->m.name, monitor->vm_status, monitor->stopping && !monitor->again);
+    if (will_restart(monitor))
+        return 0;
 
     if (monitor->stopping && monitor->status.phase != PHASE_FAILED) {
         cleanup_free char *status_path = machine_path(monitor->m.name, MACHINE_STATUS);
@@ -447,8 +429,48 @@ static void monitor_release(struct monitor *monitor)
     strbuf_release(&monitor->unread);
     if (monitor->reports >= 0)
         close(monitor->reports);
+    plane_release(&monitor->plane);
+    helper_release(&monitor->helper);
+    free(monitor->trouble);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
+}
+
+// What an earlier run has left.
+static void begin(struct monitor *monitor)
+{
+    plane_release(&monitor->plane);
+    helper_release(&monitor->helper);
+    free(monitor->trouble);
+    monitor->trouble = NULL;
+    if (monitor->reports >= 0)
+        close(steal_fd(&monitor->reports));
+    strbuf_reset(&monitor->unread);
+    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = false;
+    monitor->again = false;
+    monitor->forward_at_ms = 0;
+    monitor->vm = 0;
+    monitor->vm_status = 0;
+    monitor->started_ms = clock_monotonic_ms();
+    free(monitor->status.host);
+    free(monitor->status.address);
+    monitor->status.host = monitor->status.address = NULL;
+}
+
+static int run_once(struct monitor *monitor, int signals, struct error *err)
+{
+    begin(monitor);
+    publish(monitor, PHASE_STARTING, NULL);
+    if (start_vm(monitor, err) < 0) {
+        publish(monitor, PHASE_FAILED, err->message);
+        return -1;
+    }
+    helper_init(&monitor->helper, monitor->provider->network->helper,
+                (pid_t)monitor->status.vm_pid);
+    publish(monitor, PHASE_BOOTING, NULL);
+    start_prober(monitor);
+    loop(monitor, signals);
+    return finish(monitor, err);
 }
 
 int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
@@ -460,18 +482,18 @@ int monitor_run(const char *name, int64_t ready_timeout_ms, struct error *err)
         .reports = -1,
         .unread = STRBUF_INIT,
     };
+    plane_init(&monitor.plane);
+    helper_init(&monitor.helper, NULL, 0);
     cleanup_close int signals = -1;
+    int result;
 
     if (load(&monitor, name, err) < 0)
         return -1;
     monitor.status.monitor_pid = getpid();
-    publish(&monitor, PHASE_STARTING, NULL);
-    if (catch_signals(&signals, err) < 0 || start_vm(&monitor, err) < 0) {
-        publish(&monitor, PHASE_FAILED, err->message);
+    if (wake_open(&signals, err) < 0)
         return -1;
-    }
-    publish(&monitor, PHASE_BOOTING, NULL);
-    start_prober(&monitor);
-    loop(&monitor, signals);
-    return finish(&monitor, err);
+    do {
+        result = run_once(&monitor, signals, err);
+    } while (monitor.again);
+    return result;
 }

@@ -11,9 +11,10 @@
 #include "base/alloc.h"
 #include "provider/machine.h"
 
-static int user_probe(struct tools *tools, const struct machine *m, struct error *err)
+static int user_probe(struct tools *tools, const struct machine *m,
+                      const struct hypervisor *hypervisor, struct error *err)
 {
-    (void)tools, (void)m, (void)err;
+    (void)tools, (void)m, (void)hypervisor, (void)err;
     return 0;
 }
 
@@ -27,7 +28,7 @@ static int user_append(const struct machine *m, const struct tools *tools, struc
     return 0;
 }
 
-static int user_address(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_port(const struct machine *m, char **host, unsigned *port, struct error *err)
 {
     if (m->ssh.port == 0)
         return error_set(err, ENOENT, "no ssh port was chosen for machine '%s'", m->name);
@@ -36,10 +37,16 @@ static int user_address(const struct machine *m, char **host, unsigned *port, st
     return 0;
 }
 
+static const struct way ways[] = {
+    {.name = "port", .local = true, .find = find_port},
+    {.name = NULL},
+};
+
 const struct network network_user = {
     .name = "user",
     .probe = user_probe,
     .append = user_append,
-    .address = user_address,
+    .ways = ways,
     .needs_port = true,
+    .user_mode = true,
 };

@@ -14,16 +14,21 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/platform.h"
+#include "base/hostname.h"
 #include "base/process.h"
+#include "provider/host.h"
 #include "provider/lease.h"
 #include "provider/machine.h"
+#include "provider/mdns.h"
+#include "provider/offload.h"
+#include "provider/report.h"
 #include "provider/tool.h"
 
 // run.c: 3 is the helper's end, 4 the command's, and both were closed before.
 static const int command_fd = 4;
 static const unsigned first_without_root = 26; // macOS: run.c, requires_root()
 static const unsigned ssh_port = 22;
+static const int64_t mdns_ms = 1000;
 static const char default_leases[] = "/var/db/dhcpd_leases";
 
 // Before macOS 26 the helper must be root, and vmnet-run calls sudo with these words (run.c,
@@ -31,7 +36,7 @@ static const char default_leases[] = "/var/db/dhcpd_leases";
 static int check_sudo(const char *helper, struct error *err)
 {
     unsigned major, minor;
-    platform_os_version(&major, &minor);
+    host_macos_version(&major, &minor);
     if (major == 0 || major >= first_without_root)
         return 0;
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
@@ -47,9 +52,35 @@ static int check_sudo(const char *helper, struct error *err)
                              "rule to /etc/sudoers.d");
 }
 
-static int vmnet_probe(struct tools *tools, const struct machine *m, struct error *err)
+// What the options need of macOS and vmnet-helper.
+static int check_options(const struct machine *m, struct error *err)
 {
-    (void)m;
+    unsigned major, minor;
+    host_macos_version(&major, &minor);
+    if (m->network.mode == NETWORK_BROKER && major && major < first_without_root)
+        return error_set(err, ENOTSUP, "a broker's network needs macOS 26 or later: this is %u.%u",
+                         major, minor);
+    return network_options_check(&m->network, err);
+}
+
+static void plan_offload(struct tools *tools, const struct machine *m,
+                         const struct hypervisor *hypervisor)
+{
+    struct offload_facts facts = {
+        .hypervisor = hypervisor->offload,
+        .helper = tools->network_version,
+        .bridge = offload_ask_bridge(m),
+    };
+    host_macos_version(&facts.macos_major, &facts.macos_minor);
+    cleanup_free char *notice = NULL;
+    tools->offload = offload_plan(m->network.offload, &facts, &notice);
+    if (!tools->notice)
+        tools->notice = steal_string(&notice);
+}
+
+static int vmnet_probe(struct tools *tools, const struct machine *m,
+                       const struct hypervisor *hypervisor, struct error *err)
+{
     static const char *const names[] = {"vmnet-run", NULL};
     static const char install[] = "install vmnet-helper 0.11 or later: `brew tap "
                                   "nirs/vmnet-helper && brew install vmnet-helper` on macOS 26 or "
@@ -63,16 +94,34 @@ static int vmnet_probe(struct tools *tools, const struct machine *m, struct erro
     if (access(helper, X_OK) < 0)
         return error_errno(err, "cannot use '%s', which has no vmnet-helper beside it",
                            tools->network);
-    return check_sudo(helper, err);
+    tools->network_version = version_of(tools->network);
+    if (check_options(m, err) < 0 || check_sudo(helper, err) < 0)
+        return -1;
+    plan_offload(tools, m, hypervisor);
+    return 0;
 }
 
 static int vmnet_append(const struct machine *m, const struct tools *tools, struct strvec *argv,
                         struct network_port *port, struct error *err)
 {
-    (void)m;
+    const struct network_options *options = &m->network;
     if (!tools->network || tools->network[0] != '/')
         return error_set(err, EINVAL, "vmnet-run must be called by its absolute path");
     strvec_push(argv, tools->network);
+    // The shared mode is its default. No addresses are ever given: 0.12 and later find a network
+    // that is free.
+    if (options->mode == NETWORK_HOST || options->mode == NETWORK_BRIDGED) {
+        strvec_push(argv, "--operation-mode");
+        strvec_push(argv, options->mode == NETWORK_HOST ? "host" : "bridged");
+    }
+    if (options->mode == NETWORK_BRIDGED)
+        strvec_push(argv, "--shared-interface");
+    if (options->mode == NETWORK_BROKER)
+        strvec_push(argv, "--network");
+    if (options->name)
+        strvec_push(argv, options->name);
+    if (options->isolated)
+        strvec_push(argv, "--enable-isolation");
     if (port->offload) {
         strvec_push(argv, "--enable-tso");
         strvec_push(argv, "--enable-checksum-offload");
@@ -82,7 +131,29 @@ static int vmnet_append(const struct machine *m, const struct tools *tools, stru
     return 0;
 }
 
-static int vmnet_address(const struct machine *m, char **host, unsigned *port, struct error *err)
+// The monitor's relay (relay.h): over vsock, without the network.
+static int find_relay(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    if (m->ssh.port == 0)
+        return error_set(err, ENOENT, "no ssh port was chosen for machine '%s'", m->name);
+    *host = xstrdup("127.0.0.1");
+    *port = (unsigned)m->ssh.port;
+    return 0;
+}
+
+static int find_report(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    CLEANUP(report_release) struct report report = REPORT_INIT;
+    if (report_read(&report, m->name, err) < 0)
+        return err->code == ENOENT ? error_set(err, ENOENT, "the guest has not reported yet") : -1;
+    if (report.addresses.count == 0)
+        return error_set(err, ENOENT, "the guest reports that it has no address");
+    *host = xstrdup(report.addresses.items[0]);
+    *port = ssh_port;
+    return 0;
+}
+
+static int find_lease(const struct machine *m, char **host, unsigned *port, struct error *err)
 {
     const char *file = getenv("PODMAN_MACHINE_VMNET_LEASES");
     if (!file || !*file)
@@ -93,9 +164,28 @@ static int vmnet_address(const struct machine *m, char **host, unsigned *port, s
     return 0;
 }
 
+static int find_mdns(const struct machine *m, char **host, unsigned *port, struct error *err)
+{
+    cleanup_free char *name = hostname_of(m->name);
+    if (mdns_find(host, name, mdns_ms, err) < 0)
+        return -1;
+    *port = ssh_port;
+    return 0;
+}
+
+static const struct way ways[] = {
+    {.name = "relay", .local = true, .find = find_relay},
+    {.name = "report", .find = find_report},
+    {.name = "lease", .find = find_lease},
+    {.name = "mDNS", .find = find_mdns},
+    {.name = NULL},
+};
+
 const struct network network_vmnet = {
     .name = "vmnet",
     .probe = vmnet_probe,
     .append = vmnet_append,
-    .address = vmnet_address,
+    .helper = "vmnet-helper",
+    .ways = ways,
+    .needs_port = true,
 };

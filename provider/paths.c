@@ -20,6 +20,10 @@ static const char product[] = "podman-machine-vmnet";
 static const size_t longest_socket_name = 1 + 30 + 13;
 static const size_t longest_socket_path = 103;
 
+// What hypervisors read as it stands: vfkit makes URLs of socket paths (pkg/vf/vsock.go), and both
+// cut their options at commas.
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@";
+
 char *paths_home(void)
 {
     const char *home = getenv("HOME");
@@ -111,7 +115,8 @@ char *paths_runtime(void)
 {
     cleanup_free char *runtime = platform_runtime_dir();
     cleanup_free char *folder = xasprintf("%s/podman", runtime);
-    if (strlen(folder) + longest_socket_name <= longest_socket_path)
+    if (strlen(folder) + longest_socket_name <= longest_socket_path &&
+        folder[strspn(folder, plain)] == '\0')
         return steal_string(&folder);
     return xasprintf("/tmp/%s-%u", product, (unsigned)getuid());
 }

@@ -26,8 +26,9 @@ char *paths_events(void);
 // What podman-mac-helper makes /var/run/docker.sock lead to (contract D.6).
 char *paths_podman_socket_link(void);
 
-// The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path
-// would not fit into sockaddr_un: 103 bytes on macOS, the same here for all systems.
+// The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path would
+// not fit into sockaddr_un (103 bytes on macOS, the same here for all systems) or has characters
+// that hypervisors and DOCKER_HOST would not take as they stand.
 char *paths_runtime(void);
 
 // Makes that folder, 0700. EPERM if somebody else owns it or can write to it.

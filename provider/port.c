@@ -73,3 +73,11 @@ int port_ensure(struct machine *m, struct error *err)
     }
     return error_set(err, EADDRINUSE, "cannot find a free port on 127.0.0.1");
 }
+
+int port_settle(struct machine *m, struct error *err)
+{
+    uint64_t old = m->ssh.port;
+    if (port_ensure(m, err) < 0)
+        return -1;
+    return m->ssh.port == old ? 0 : machine_save(m, err);
+}

@@ -11,4 +11,7 @@
 // The record is not written.
 int port_ensure(struct machine *m, struct error *err);
 
+// The same, and the record is saved if it is another port now.
+int port_settle(struct machine *m, struct error *err);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/platform.h"
 #include "provider/control.h"
+#include "provider/host.h"
 #include "provider/machine.h"
 #include "provider/paths.h"
 
@@ -19,6 +20,7 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_krunkit,
         .network = &network_vmnet,
         .agent_vsock = true,
+        .vsock = true,
         .rootful_default = true,
     },
     {
@@ -26,6 +28,7 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_vfkit,
         .network = &network_vmnet,
         .agent_vsock = true,
+        .vsock = true,
         .rootful_default = true,
     },
     {
@@ -53,7 +56,7 @@ bool provider_is_native(const struct provider *provider)
     for (const char *const *name = platform_providers; *name; name++)
         if (strcmp(*name, provider->name) == 0)
             return true;
-    return false;
+    return host_is_pretended() && provider->vsock;
 }
 
 static int check_limit(const char *what, const char *unit, uint64_t value, uint64_t limit,
@@ -87,7 +90,7 @@ int provider_probe(const struct provider *provider, const struct machine *m, str
     if (check_size(provider->hypervisor, m, err) < 0 || paths_make_runtime(err) < 0 ||
         control_prepare(found.control, err) < 0 ||
         provider->hypervisor->probe(&found, m, err) < 0 ||
-        provider->network->probe(&found, m, err) < 0)
+        provider->network->probe(&found, m, provider->hypervisor, err) < 0)
         return -1;
     *tools = found;
     found = (struct tools)TOOLS_INIT;
@@ -100,7 +103,7 @@ int provider_command(const struct provider *provider, const struct machine *m,
     const struct hypervisor *hypervisor = provider->hypervisor;
     if (check_size(hypervisor, m, err) < 0)
         return -1;
-    struct network_port port = {.fd = -1, .offload = m->offload && hypervisor->offload};
+    struct network_port port = {.fd = -1, .offload = tools->offload && hypervisor->offload};
     if (provider->network->append(m, tools, argv, &port, err) < 0)
         return -1;
     return hypervisor->append(m, tools, &port, argv, err);
@@ -115,5 +118,9 @@ void tools_release(struct tools *tools)
     free(tools->notice);
     free(tools->folder);
     free(tools->control);
+    free(tools->vsock.report);
+    free(tools->vsock.ssh);
+    free(tools->vsock.api);
+    free(tools->vsock.shutdown);
     *tools = (struct tools)TOOLS_INIT;
 }

@@ -13,6 +13,7 @@ struct provider {
     const struct hypervisor *hypervisor;
     const struct network *network;
     bool agent_vsock;     // qemu-guest-agent can listen on vsock 1234
+    bool vsock;           // the hypervisor joins vsock ports to unix sockets (vsock.h)
     bool rootful_default; // the vmnet rows: network speed is the point
 };
 

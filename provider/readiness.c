@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "provider/guest.h"
 #include "provider/guest_session.h"
+#include "provider/reach.h"
 
 static const int64_t try_every_ms = 500;
 // sshd (9.8 and later) punishes a client whose logins are refused one after the other.
@@ -68,22 +69,32 @@ static void disconnect(struct waiting *wait)
     wait->session = NULL;
 }
 
-// Logs in as root, at whatever address the network gives now.
+static void move_to(struct waiting *wait, char *host, unsigned port)
+{
+    cleanup_free char *owned = host;
+    if (wait->host && strcmp(wait->host, host) == 0 && wait->port == port)
+        return;
+    free(wait->host);
+    wait->host = steal_string(&owned);
+    wait->port = port;
+    report(wait, PHASE_SSH, NULL);
+}
+
+// Logs in as root, by whatever way the network gives now.
 static int connect_once(struct waiting *wait, struct error *err)
 {
-    cleanup_free char *host = NULL;
+    char *host = NULL;
     unsigned port;
     const struct machine *m = wait->r->m;
-    if (wait->r->provider->network->address(m, &host, &port, err) < 0)
+    const struct way *only = wait->r->provider->network->ways;
+    // One address is worth telling before it answers, several would flicker.
+    if (!only[1].find && only->find(m, &host, &port, err) == 0)
+        move_to(wait, host, port);
+    host = NULL;
+    if (reach_open(&wait->session, m, wait->r->provider, NULL, login_ms(wait), &host, &port, err) <
+        0)
         return -1;
-    if (!wait->host || strcmp(wait->host, host) != 0 || wait->port != port) {
-        free(wait->host);
-        wait->host = steal_string(&host);
-        wait->port = port;
-        report(wait, PHASE_SSH, NULL);
-    }
-    if (guest_open(&wait->session, m, wait->host, wait->port, NULL, login_ms(wait), err) < 0)
-        return error_prefix(err, "ssh error");
+    move_to(wait, host, port);
     return 0;
 }
 

@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "provider/machine.h"
 
 static const char *const phase_names[] = {
@@ -29,10 +31,10 @@ int status_write(const char *machine, const struct status *status, struct error 
     cleanup_free char *path = machine_path(machine, MACHINE_STATUS);
     cleanup_free char *changed = clock_format_rfc3339(status->changed_ns);
     cleanup_json json_t *root =
-        json_pack("{s:s, s:s*, s:s, s:I, s:I, s:s*, s:I}", "phase", phase_name(status->phase),
+        json_pack("{s:s, s:s*, s:s, s:I, s:I, s:s*, s:I, s:s*}", "phase", phase_name(status->phase),
                   "detail", status->detail, "changed", changed, "monitor_pid",
                   (json_int_t)status->monitor_pid, "vm_pid", (json_int_t)status->vm_pid, "host",
-                  status->host, "port", (json_int_t)status->port);
+                  status->host, "port", (json_int_t)status->port, "address", status->address);
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     return json_write_file(path, root, 0600, err);
@@ -54,7 +56,8 @@ int status_read(struct status *status, const char *machine, struct error *err)
         json_get_uint(root, "monitor_pid", &monitor_pid, err) < 0 ||
         json_get_uint(root, "vm_pid", &vm_pid, err) < 0 ||
         json_get_string(root, "host", &read.host, err) < 0 ||
-        json_get_uint(root, "port", &read.port, err) < 0)
+        json_get_uint(root, "port", &read.port, err) < 0 ||
+        json_get_string(root, "address", &read.address, err) < 0)
         return error_prefix(err, "cannot use '%s'", path);
     read.monitor_pid = (int64_t)monitor_pid;
     read.vm_pid = (int64_t)vm_pid;
@@ -74,6 +77,7 @@ void status_release(struct status *status)
 {
     free(status->detail);
     free(status->host);
+    free(status->address);
     *status = (struct status)STATUS_INIT;
 }
 
@@ -89,6 +93,20 @@ int last_exit_write(const char *machine, const struct last_exit *last, struct er
         json_pack("{s:s, s:i, s:b, s:o}", "at", at, "wait_status", last->wait_status, "expected",
                   last->expected, "log", log);
     return json_write_file(path, root, 0600, err);
+}
+
+void last_exit_now(struct last_exit *last, const char *machine, int wait_status, bool expected)
+{
+    struct error err;
+    cleanup_free char *log = machine_path(machine, MACHINE_VM_LOG);
+    *last = (struct last_exit){
+        .at_ns = clock_wall_ns(),
+        .wait_status = wait_status,
+        .expected = expected,
+        .log = file_tail(log, 20),
+    };
+    if (last_exit_write(machine, last, &err) < 0)
+        log_error("%s", err.message);
 }
 
 int last_exit_read(struct last_exit *last, const char *machine, struct error *err)

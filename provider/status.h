@@ -28,6 +28,7 @@ struct status {
     int64_t monitor_pid, vm_pid;
     char *host;    // where sshd answers: an address; NULL: not known yet; owned
     uint64_t port; // and its port
+    char *address; // the guest's own, as it reports; NULL: not known, or none; owned
 };
 
 #define STATUS_INIT \
@@ -55,6 +56,9 @@ struct last_exit {
     }
 
 int last_exit_write(const char *machine, const struct last_exit *last, struct error *err);
+
+// Fills it for an end of now, with the last lines of vm.log, and writes it.
+void last_exit_now(struct last_exit *last, const char *machine, int wait_status, bool expected);
 int last_exit_read(struct last_exit *last, const char *machine, struct error *err); // ENOENT: none
 void last_exit_release(struct last_exit *last);
 

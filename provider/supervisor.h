@@ -20,12 +20,23 @@ struct supervisor {
     // Asks the monitor to stop the machine and itself; `hard`: without asking the guest. Comes
     // back at once; ESRCH when there is no monitor.
     int (*stop)(const struct machine *m, bool hard, struct error *err);
+
+    // Takes away what start() left with the system, once the monitor is gone. Repeating it is
+    // harmless.
+    int (*clear)(const struct machine *m, struct error *err);
+
+    // Has the machine started by itself at login, or no longer. ENOTSUP where nothing can.
+    int (*autostart)(const struct machine *m, bool on, struct error *err);
 };
 
 // A plain process of its own session: Linux, and macOS where launchd has no domain for us.
 extern const struct supervisor supervisor_process;
 
-// The supervisor for this machine on this host.
+// A launchd agent: "gui/UID", else "user/UID", else a plain process.
+extern const struct supervisor supervisor_launchd;
+
+// The supervisor for this machine on this host: launchd on macOS. For tests,
+// PODMAN_MACHINE_VMNET_SUPERVISOR=launchd|process decides.
 const struct supervisor *supervisor_for(const struct machine *m);
 
 // What the monitor understands.

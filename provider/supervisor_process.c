@@ -65,14 +65,24 @@ static int stop(const struct machine *m, bool hard, struct error *err)
     return 0;
 }
 
+static int clear(const struct machine *m, struct error *err)
+{
+    (void)m, (void)err;
+    return 0;
+}
+
+static int autostart(const struct machine *m, bool on, struct error *err)
+{
+    if (!on)
+        return 0;
+    return error_set(err, ENOTSUP, "machine \"%s\" cannot be started at login on this system",
+                     m->name);
+}
+
 const struct supervisor supervisor_process = {
     .name = "process",
     .start = start,
     .stop = stop,
+    .clear = clear,
+    .autostart = autostart,
 };
-
-const struct supervisor *supervisor_for(const struct machine *m)
-{
-    (void)m;
-    return &supervisor_process;
-}

@@ -5,18 +5,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
 
 static const int first_free_fd = 10;
+static const int64_t remains_look_ms = 100;
+static const int remains_patience = 10, remains_looks = 50;
 
 static int write_argv(const struct machine *m, const struct strvec *argv, struct error *err)
 {
@@ -96,4 +100,14 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
         return -1;
     *pid = child;
     return 0;
+}
+
+void vm_end_remains(const struct machine *m, pid_t pid)
+{
+    cleanup_free char *lock = machine_path(m->name, MACHINE_VM_LOCK);
+    for (int i = 0; pid > 0 && lock_is_held(lock) && i < remains_looks; i++) {
+        if (i == remains_patience)
+            kill(-pid, SIGKILL);
+        clock_sleep_ms(remains_look_ms);
+    }
 }

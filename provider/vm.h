@@ -16,4 +16,9 @@
 int vm_start(const struct machine *m, const struct provider *provider, pid_t *pid,
              struct error *err);
 
+// After the end of the process that vm_start() gave: a wrapper that was killed leaves its helper,
+// or even the hypervisor. Whoever has the VM's lock is given a moment, then killed. `pid` 0:
+// nothing.
+void vm_end_remains(const struct machine *m, pid_t pid);
+
 #endif

@@ -26,7 +26,9 @@ struct variant {
     const char *label;
     const char *name;
     unsigned long long cpus, memory_mib;
-    bool rootful, offload;
+    bool rootful, offload, isolated;
+    enum network_mode mode;
+    const char *network;
     const char *folder;  // as tools.folder has it
     const char *control; // NULL: the usual one
 };
@@ -35,6 +37,9 @@ static const struct variant variants[] = {
     {.label = "plain", .rootful = true},
     {.label = "rootless", .rootful = false},
     {.label = "offload", .offload = true},
+    {.label = "host", .mode = NETWORK_HOST, .isolated = true},
+    {.label = "bridged", .mode = NETWORK_BRIDGED, .network = "en0"},
+    {.label = "broker", .mode = NETWORK_BROKER, .network = "lab"},
     {.label = "large", .cpus = 16, .memory_mib = 61440},
     {.label = "dash-and-dots", .name = "my-vm.test.1"},
     {.label = "space",
@@ -57,7 +62,9 @@ static struct machine make_machine(const struct variant *variant, const char *pr
     m.resources.cpus = variant->cpus ? variant->cpus : 2;
     m.resources.memory_mib = variant->memory_mib ? variant->memory_mib : 2048;
     m.rootful = variant->rootful;
-    m.offload = variant->offload;
+    m.network.mode = variant->mode;
+    m.network.name = variant->network ? xstrdup(variant->network) : NULL;
+    m.network.isolated = variant->isolated;
     m.ssh.port = 40022;
     return m;
 }
@@ -106,6 +113,14 @@ static void check_words(const struct strvec *argv, const char *file)
     assert_ok(options_check(file, argv, split + 2, argv->count, &err), err);
 }
 
+static void plan_vsock(struct tools *tools)
+{
+    tools->vsock.report = xstrdup("/var/folders/xy/T/podman/vm-report.sock");
+    tools->vsock.ssh = xstrdup("/var/folders/xy/T/podman/vm-ssh.sock");
+    tools->vsock.api = xstrdup("/var/folders/xy/T/podman/vm-api.sock");
+    tools->vsock.shutdown = xstrdup("/var/folders/xy/T/podman/vm-off.sock");
+}
+
 static void check_apple_row(const char *row, const char *hypervisor, const char *file)
 {
     const struct provider *provider = provider_find(row);
@@ -118,6 +133,8 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
         tools.arch = "aarch64";
         tools.hypervisor = xasprintf("/opt/homebrew/bin/%s", hypervisor);
         tools.network = xstrdup("/opt/homebrew/opt/vmnet-helper/libexec/vmnet-run");
+        tools.offload = variants[i].offload;
+        plan_vsock(&tools);
         assert_ok(provider_command(provider, &m, &tools, &argv, &err), err);
         compare_argv(row, variants[i].label, &argv);
         check_words(&argv, file);
@@ -138,6 +155,23 @@ static void vfkit_row(void **state)
 {
     (void)state;
     check_apple_row("vmnet-vfkit", "vfkit", CONTRACT_DIR "/vfkit-0.6.3.options");
+}
+
+// Before 1.2 krunkit had neither --timesync nor a way from the host to the guest.
+static void an_older_krunkit(void **state)
+{
+    (void)state;
+    struct error err;
+    CLEANUP(machine_release) struct machine m = make_machine(&variants[0], "vmnet-krunkit");
+    CLEANUP(tools_release) struct tools tools = make_tools(&variants[0]);
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    tools.hypervisor = xstrdup("/opt/homebrew/bin/krunkit");
+    tools.network = xstrdup("/opt/homebrew/opt/vmnet-helper/libexec/vmnet-run");
+    tools.hypervisor_version = (struct version){1, 1, 1};
+    tools.vsock.report = xstrdup("/var/folders/xy/T/podman/vm-report.sock");
+    assert_ok(provider_command(provider_find("vmnet-krunkit"), &m, &tools, &argv, &err), err);
+    compare_argv("vmnet-krunkit", "1.1", &argv);
+    check_words(&argv, CONTRACT_DIR "/krunkit-1.1.1.options");
 }
 
 // What cannot be said is refused, never sent as something else.
@@ -297,12 +331,14 @@ static void plist(void **state)
     const struct launchd_job usual = {
         .machine = "default",
         .program = "/opt/homebrew/bin/podman-machine-vmnet",
+        .timeout_s = 1800,
         .log = "/Users/user/.local/share/podman-machine-vmnet/machines/default/monitor.log",
         .environment = &plain,
     };
     const struct launchd_job escaped = {
         .machine = "my-vm.test.1",
         .program = "/Users/Zoë & <co>/bin/podman-machine-vmnet",
+        .timeout_s = 60,
         .log = "/Users/Zoë & <co>/monitor.log",
         .at_login = true,
         .environment = &odd,
@@ -314,13 +350,10 @@ static void plist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(krunkit_row),
-        cmocka_unit_test(vfkit_row),
-        cmocka_unit_test(unspeakable_paths),
-        cmocka_unit_test(qemu_row),
-        cmocka_unit_test(sizes_are_checked),
-        cmocka_unit_test(lists_refuse),
-        cmocka_unit_test(plist),
+        cmocka_unit_test(krunkit_row),  cmocka_unit_test(an_older_krunkit),
+        cmocka_unit_test(vfkit_row),    cmocka_unit_test(unspeakable_paths),
+        cmocka_unit_test(qemu_row),     cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(lists_refuse), cmocka_unit_test(plist),
     };
     return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/clonefile.h>
+#include <sys/event.h>
 #include <sys/stat.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
@@ -52,6 +53,24 @@ int sysctlbyname(const char *name, void *oldp, size_t *oldlenp, void *newp, size
     return fits ? 0 : -1;
 }
 
+int kqueue(void)
+{
+    return open("/dev/null", O_RDONLY);
+}
+
+int kevent(int kq, const struct kevent *changes, int nchanges, struct kevent *events, int nevents,
+           const struct timespec *timeout)
+{
+    (void)events, (void)timeout;
+    assert_true(kq >= 0);
+    assert_int_equal(nchanges, 1);
+    assert_int_equal(nevents, 0);
+    assert_int_equal(changes->filter, EVFILT_PROC);
+    assert_int_equal(changes->fflags, NOTE_EXIT);
+    errno = changes->ident == 4711 ? 0 : ESRCH;
+    return errno ? -1 : 0;
+}
+
 int _NSGetExecutablePath(char *buf, uint32_t *bufsize)
 {
     uint32_t needed = (uint32_t)strlen(system_.executable) + 1;
@@ -82,6 +101,8 @@ int clonefile(const char *src, const char *dst, uint32_t flags)
 int fake_fcntl(int fd, int command, ...)
 {
     (void)fd;
+    if (command == F_SETFD)
+        return 0;
     assert_int_equal(command, F_FULLFSYNC);
     system_.syncs++;
     errno = system_.sync_errno;
@@ -333,6 +354,15 @@ static void what_this_system_is(void **state)
         assert_int_equal(platform_program_dirs[i][0], '/');
 }
 
+static void watches_a_process(void **state)
+{
+    (void)state;
+    cleanup_close int fd = platform_watch_exit(4711);
+    assert_true(fd >= 0);
+    assert_int_equal(platform_watch_exit(1), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +377,7 @@ int main(void)
         cmocka_unit_test_setup(a_disk_is_a_sparse_copy_where_nothing_can_be_cloned, reset),
         cmocka_unit_test_setup(no_disk_when_cloning_fails_otherwise, reset),
         cmocka_unit_test(what_this_system_is),
+        cmocka_unit_test(watches_a_process),
     };
     return cmocka_run_group_tests_name("platform_darwin", tests, temp_home_setup,
                                        temp_home_teardown);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "cloudinit/agent.h"
 #include "cloudinit/documents.h"
 #include "sample.h"
 
@@ -162,6 +163,35 @@ static void user_data_carries_the_program_and_starts_it(void **state)
     assert_non_null(strstr(command, "systemctl start --no-block podman-machine-vmnet-provision"));
 }
 
+static const struct seed_vsock vsock = {
+    .program = "/usr/local/sbin/podman-machine-vmnet-agent",
+    .report = 5100,
+    .ssh = 5101,
+    .api_root = 5102,
+    .api_user = 5103,
+    .control = 5104,
+    .api_root_socket = "/run/podman/podman.sock",
+    .api_user_socket = "/run/user/501/podman/podman.sock",
+};
+
+static void user_data_carries_the_agent_where_there_is_vsock(void **state)
+{
+    (void)state;
+    struct seed seed = sample_seed();
+    cleanup_json json_t *without = parse_user_data(&seed);
+    assert_int_equal(json_array_size(json_object_get(without, "write_files")), 2);
+    seed.vsock = &vsock;
+    cleanup_json json_t *root = parse_user_data(&seed);
+    const json_t *program = json_array_get(json_object_get(root, "write_files"), 2);
+    assert_string_equal(text_at(program, "path"), vsock.program);
+    assert_string_equal(text_at(program, "permissions"), "0755");
+    cleanup_free char *script = agent_script(&seed);
+    assert_int_equal(strncmp(script, "#!/usr/bin/python3 -I\n", 22), 0);
+    assert_non_null(strstr(script, "\nMAC = '52:54:00:ab:cd:ef'\n"));
+    assert_non_null(strstr(script, "\nAPI_USER_PORT = 5103\n"));
+    assert_non_null(strstr(script, "\nAPI_USER_SOCKET = '/run/user/501/podman/podman.sock'\n"));
+}
+
 static void refuses_what_is_not_utf8(void **state)
 {
     (void)state;
@@ -182,6 +212,7 @@ int main(void)
         cmocka_unit_test(user_data_pins_the_host_key),
         cmocka_unit_test(user_data_sets_no_password),
         cmocka_unit_test(user_data_carries_the_program_and_starts_it),
+        cmocka_unit_test(user_data_carries_the_agent_where_there_is_vsock),
         cmocka_unit_test(refuses_what_is_not_utf8),
     };
     return cmocka_run_group_tests_name("documents", tests, NULL, NULL);

@@ -231,6 +231,52 @@ static void debian_online(void **state)
     assert_int_equal(calls("systemctl restart qemu-guest-agent.service\n"), 1);
 }
 
+static const struct seed_vsock vsock = {
+    .program = "/usr/local/sbin/podman-machine-vmnet-agent",
+    .report = 5100,
+    .ssh = 5101,
+    .api_root = 5102,
+    .api_user = 5103,
+    .control = 5104,
+    .api_root_socket = "/run/podman/podman.sock",
+    .api_user_socket = "/run/user/501/podman/podman.sock",
+};
+
+static void the_control_plane_comes_first(void **state)
+{
+    (void)state;
+    struct seed seed = sample_seed();
+    seed.vsock = &vsock;
+    fake("dnf rpm");
+    // Without an interpreter a machine works over the network.
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    assert_int_equal(calls("podman-machine-vmnet-agent"), 0);
+
+    drop("var/lib/podman-machine-vmnet/state");
+    put("usr/bin/python3", "");
+    cleanup_free char *python = in_root("usr/bin/python3");
+    assert_int_equal(chmod(python, 0755), 0);
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    cleanup_free char *unit = get("etc/systemd/system/podman-machine-vmnet-agent.service");
+    assert_non_null(strstr(unit, "\nExecStart=/usr/local/sbin/podman-machine-vmnet-agent\n"));
+    // What would keep it out of its SELinux domain.
+    assert_null(strstr(unit, "NoNewPrivileges"));
+    assert_null(strstr(unit, "Private"));
+    assert_int_equal(calls("systemctl --no-reload enable podman-machine-vmnet-agent.service\n"), 1);
+    assert_int_equal(calls("systemctl --no-block restart podman-machine-vmnet-agent.service\n"), 1);
+
+    // A boot that is cut off while it is set up is mended by the next one.
+    drop("var/lib/podman-machine-vmnet/state");
+    setenv("CUT", "enable podman-machine-vmnet-agent", 1);
+    assert_int_equal(run(&seed, NULL), -1);
+    assert_state("running control\n");
+    unsetenv("CUT");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_state("done\n");
+}
+
 static void fedora_online(void **state)
 {
     (void)state;
@@ -457,6 +503,7 @@ int main(void)
         guest_test(fedora_offline_with_the_packages_there),
         guest_test(fedora_online),
         guest_test(debian_online),
+        guest_test(the_control_plane_comes_first),
         guest_test(says_why_packages_are_missing),
         guest_test(goes_on_without_what_is_not_vital),
         guest_test(mends_a_boot_that_was_cut),

@@ -83,6 +83,21 @@ static void accepts_what_is_odd_but_right(void **state)
     }
 }
 
+static void refuses_vsock_paths_that_are_none(void **state)
+{
+    (void)state;
+    struct error err;
+    struct seed_vsock vsock = {
+        .program = "/p", .api_root_socket = "/r", .api_user_socket = "/run/u'; reboot"};
+    struct seed seed = sample_seed();
+    seed.vsock = &vsock;
+    assert_fails(seed_check(&seed, &err), err, EINVAL, "API socket");
+    vsock.api_user_socket = "/u";
+    assert_ok(seed_check(&seed, &err), err);
+    vsock.program = "agent";
+    assert_fails(seed_check(&seed, &err), err, EINVAL, "vsock program");
+}
+
 static void derives_a_host_name(void **state)
 {
     (void)state;
@@ -108,6 +123,7 @@ int main(void)
         cmocka_unit_test(writes_a_volume),
         cmocka_unit_test(refuses_what_cannot_be_used),
         cmocka_unit_test(accepts_what_is_odd_but_right),
+        cmocka_unit_test(refuses_vsock_paths_that_are_none),
         cmocka_unit_test(derives_a_host_name),
     };
     return cmocka_run_group_tests_name("seed", tests, temp_home_setup, temp_home_teardown);

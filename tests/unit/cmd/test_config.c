@@ -71,16 +71,13 @@ static void drop_ins(void **state)
 {
     struct error err;
     CLEANUP(config_release) struct config config = CONFIG_INIT;
-    cleanup_free char *main_file =
-        put_config(state, ".config/containers/containers.conf",
-                   "[machine]\ncpus = 1\nmemory = 1000\nvolumes = [\"/a\", \"/b\"]\n");
-    cleanup_free char *second =
-        put_config(state, ".config/containers/containers.conf.d/20.conf", "[machine]\ncpus = 3\n");
-    cleanup_free char *first =
-        put_config(state, ".config/containers/containers.conf.d/10.conf",
-                   "[machine]\ncpus = 2\ndisk_size = 7\nvolumes = [\"/c\", {append=true}]\n");
-    cleanup_free char *ignored =
-        put_config(state, ".config/containers/containers.conf.d/30.txt", "broken");
+    free(put_config(state, ".config/containers/containers.conf",
+                    "[machine]\ncpus = 1\nmemory = 1000\nvolumes = [\"/a\", \"/b\"]\n"));
+    free(
+        put_config(state, ".config/containers/containers.conf.d/20.conf", "[machine]\ncpus = 3\n"));
+    free(put_config(state, ".config/containers/containers.conf.d/10.conf",
+                    "[machine]\ncpus = 2\ndisk_size = 7\nvolumes = [\"/c\", {append=true}]\n"));
+    free(put_config(state, ".config/containers/containers.conf.d/30.txt", "broken"));
     cleanup_free char *last = put_config(state, "last.conf", "[machine]\nmemory = 5000\n");
     setenv("CONTAINERS_CONF_OVERRIDE", last, 1);
     assert_ok(config_load(&config, &err), err);

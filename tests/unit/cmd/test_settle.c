@@ -72,6 +72,11 @@ static void proxies(void **state)
     put_program(state, "systemd-tmpfiles");
     cleanup_free char *nothing = settle(state, &m);
     assert_string_equal(nothing, "");
+    struct error err;
+    cleanup_free char *folder = temp_path(state, "etc");
+    cleanup_free char *environment = temp_path(state, "etc/environment");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(environment, "LANG=C\n");
 
     setenv("HTTP_PROXY", "http://u:p%20$x\"'\\y@127.0.0.1:3128", 1);
     setenv("no_proxy", "localhost,a b", 1);
@@ -84,6 +89,11 @@ static void proxies(void **state)
     holds(state, "etc/systemd/system.conf.d/default-env.conf",
           "[Manager]\nDefaultEnvironment=\"no_proxy=host.containers.internal,a b\" "
           "\"HTTP_PROXY=http://u:p%%20$x\\\"'\\\\y@host.containers.internal:3128\"\n");
+    holds(state, "etc/environment",
+          "LANG=C\n# podman-machine-vmnet: begin\n"
+          "no_proxy=\"host.containers.internal,a b\"\n"
+          "HTTP_PROXY=\"http://u:p%20$x\"'\\y@host.containers.internal:3128\"\n"
+          "# podman-machine-vmnet: end\n");
     cleanup_free char *profile = temp_path(state, "etc/profile.d/default-env.sh");
     cleanup_free char *command = xasprintf(
         ". %s; [ \"$HTTP_PROXY\" = 'http://u:p%%20$x\"'\\''\\y@host.containers.internal:3128' ]",
@@ -104,6 +114,7 @@ static void proxies(void **state)
     cleanup_free char *gone = settle(state, &m);
     assert_non_null(strstr(gone, "systemctl daemon-reload\n"));
     assert_int_equal(access(profile, F_OK), -1);
+    holds(state, "etc/environment", "LANG=C\n");
 }
 
 static void the_docker_link_follows(void **state)

@@ -148,6 +148,42 @@ static void rest_other_answers(void **state)
 
 static const char greeting[] = "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n";
 
+static void ping_of_the_api(void **state)
+{
+    CLEANUP(scene_release) struct scene s = scene(state);
+    struct error err;
+    const struct step yes[] = {{"GET /_ping HTTP/1.1\r\n", "HTTP/1.1 200 OK\r\n", 0}, {0}};
+    const struct step no[] = {{"\r\n\r\n", "HTTP/1.1 500 No\r\n", 0}, {0}};
+    const struct step nothing[] = {{"\r\n\r\n", "", 0}, {0}};
+    pid_t peer = start_peer(s.socket, yes, s.transcript);
+    assert_ok(control_ping(s.socket, &err), err);
+    end_peer(peer, 0);
+    unlink(s.socket);
+    peer = start_peer(s.socket, no, s.transcript);
+    assert_fails(control_ping(s.socket, &err), err, EPROTO, "does not answer");
+    end_peer(peer, 0);
+    // A hypervisor whose guest has nobody at the port hangs up.
+    unlink(s.socket);
+    peer = start_peer(s.socket, nothing, s.transcript);
+    assert_fails(control_ping(s.socket, &err), err, EPROTO, "does not answer");
+    end_peer(peer, 0);
+}
+
+static void shutdown_of_the_guest(void **state)
+{
+    CLEANUP(scene_release) struct scene s = scene(state);
+    struct error err;
+    const struct step yes[] = {{"poweroff\n", "ok\n", 0}, {0}};
+    const struct step no[] = {{"poweroff\n", "failed 1\n", 0}, {0}};
+    pid_t peer = start_peer(s.socket, yes, s.transcript);
+    assert_ok(control_shutdown(s.socket, &err), err);
+    end_peer(peer, 0);
+    unlink(s.socket);
+    peer = start_peer(s.socket, no, s.transcript);
+    assert_fails(control_shutdown(s.socket, &err), err, EPROTO, "does not answer");
+    end_peer(peer, 0);
+}
+
 static void qmp_power_down(void **state)
 {
     CLEANUP(scene_release) struct scene s = scene(state);
@@ -249,6 +285,7 @@ int main(void)
         cmocka_unit_test(rest_refusal),      cmocka_unit_test(rest_other_answers),
         cmocka_unit_test(qmp_power_down),    cmocka_unit_test(qmp_refusal),
         cmocka_unit_test(qmp_other_answers), cmocka_unit_test(silence_has_an_end),
+        cmocka_unit_test(ping_of_the_api),   cmocka_unit_test(shutdown_of_the_guest),
         cmocka_unit_test(nobody_there),      cmocka_unit_test(preparing),
     };
     return cmocka_run_group_tests_name("control", tests, temp_home_setup, temp_home_teardown);

@@ -71,7 +71,8 @@ static int no_button(const struct machine *m, struct error *err)
     return error_set(err, ECONNREFUSED, "no button");
 }
 
-static const struct network network = {.name = "none", .address = no_address};
+static const struct way ways[] = {{.name = "none", .find = no_address}, {.name = NULL}};
+static const struct network network = {.name = "none", .ways = ways};
 static const struct hypervisor with_button = {.name = "b", .power_off = press_button};
 static const struct hypervisor without_button = {.name = "n", .power_off = no_button};
 

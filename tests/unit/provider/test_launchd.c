@@ -53,12 +53,11 @@ static void words_of_launchctl(void **state)
     launchd_print_argv(&argv, user, "my-vm");
     launchd_bootout_argv(&argv, user, "my-vm");
     cleanup_free char *line = strvec_quote(&argv);
-    assert_string_equal(line,
-                        "/bin/launchctl bootstrap gui/501 /m/launchd.plist "
-                        "/bin/launchctl kickstart gui/501/io.github.podman-machine-vmnet.my-vm "
-                        "/bin/launchctl kill SIGTERM gui/501/io.github.podman-machine-vmnet.my-vm "
-                        "/bin/launchctl print user/501/io.github.podman-machine-vmnet.my-vm "
-                        "/bin/launchctl bootout user/501/io.github.podman-machine-vmnet.my-vm");
+    assert_string_equal(line, "launchctl bootstrap gui/501 /m/launchd.plist "
+                              "launchctl kickstart gui/501/io.github.podman-machine-vmnet.my-vm "
+                              "launchctl kill SIGTERM gui/501/io.github.podman-machine-vmnet.my-vm "
+                              "launchctl print user/501/io.github.podman-machine-vmnet.my-vm "
+                              "launchctl bootout user/501/io.github.podman-machine-vmnet.my-vm");
 }
 
 static void parses_a_running_job(void **state)

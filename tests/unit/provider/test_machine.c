@@ -44,6 +44,8 @@ static void fill(struct machine *m, const char *name)
         .ssh = {.user = xstrdup("core"), .uid = 501, .identity = xstrdup("/k e/y"), .port = 2222},
         .rootful = true,
         .timezone = xstrdup("Europe/Berlin"),
+        .network = {.mode = NETWORK_BRIDGED, .name = xstrdup("en0"), .offload = OFFLOAD_OFF},
+        .restart = true,
     };
     strvec_push(&m->dns, "1.1.1.1");
 }
@@ -78,7 +80,10 @@ static void round_trip(void **state)
     assert_int_equal(m.ssh.uid, 501);
     assert_int_equal(m.ssh.port, 2222);
     assert_true(m.rootful);
-    assert_false(m.offload);
+    assert_int_equal(m.network.mode, NETWORK_BRIDGED);
+    assert_string_equal(m.network.name, "en0");
+    assert_int_equal(m.network.offload, OFFLOAD_OFF);
+    assert_true(m.restart);
     assert_string_equal(m.timezone, "Europe/Berlin");
     assert_int_equal(m.dns.count, 1);
 

@@ -25,7 +25,6 @@ static const struct machine machine = {
     .mac = mac,
     .resources = {.cpus = 2, .memory_mib = 2048, .disk_gib = 10},
     .ssh = {.port = 40022},
-    .offload = true,
 };
 
 static void add_program(void **state, const char *program)
@@ -47,7 +46,7 @@ static void rows(void **state)
         assert_ptr_equal(provider_find(row->name), row);
         assert_non_null(row->hypervisor->probe);
         assert_non_null(row->hypervisor->power_off);
-        assert_non_null(row->network->address);
+        assert_non_null(row->network->ways->find);
         native += provider_is_native(row);
     }
     assert_int_equal(count, 3);
@@ -131,12 +130,12 @@ static void user_address(void **state)
     struct error err;
     cleanup_free char *host = NULL;
     unsigned port;
-    assert_ok(network_user.address(&machine, &host, &port, &err), err);
+    assert_ok(network_user.ways->find(&machine, &host, &port, &err), err);
     assert_string_equal(host, "127.0.0.1");
     assert_int_equal(port, 40022);
     struct machine fresh = machine;
     fresh.ssh.port = 0;
-    assert_fails(network_user.address(&fresh, &host, &port, &err), err, ENOENT, "no ssh port");
+    assert_fails(network_user.ways->find(&fresh, &host, &port, &err), err, ENOENT, "no ssh port");
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
     struct network_port plug = {.offload = true};
     const struct tools none = TOOLS_INIT;
@@ -145,6 +144,14 @@ static void user_address(void **state)
     assert_ok(network_user.append(&machine, &none, &argv, &plug, &err), err);
     assert_false(plug.offload);
     assert_int_equal(plug.fd, -1);
+}
+
+static const struct way *find_way(const struct network *network, const char *wanted)
+{
+    const struct way *way = network->ways;
+    while (strcmp(way->name, wanted) != 0)
+        way++;
+    return way;
 }
 
 static void vmnet_address(void **state)
@@ -157,9 +164,10 @@ static void vmnet_address(void **state)
                                         "\thw_address=1,52:54:0:b:c:d\n\tlease=0x%llx\n}\n",
                                         (unsigned long long)(clock_wall_ns() / 1000000000 + 60));
     setenv("PODMAN_MACHINE_VMNET_LEASES", leases, 1);
-    assert_fails(network_vmnet.address(&machine, &host, &port, &err), err, ENOENT, "leases");
+    const struct way *way = find_way(&network_vmnet, "lease");
+    assert_fails(way->find(&machine, &host, &port, &err), err, ENOENT, "leases");
     put_text(leases, text);
-    assert_ok(network_vmnet.address(&machine, &host, &port, &err), err);
+    assert_ok(way->find(&machine, &host, &port, &err), err);
     assert_string_equal(host, "192.168.64.5");
     assert_int_equal(port, 22);
 }

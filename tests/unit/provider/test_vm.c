@@ -27,8 +27,10 @@ static int probe(struct tools *tools, const struct machine *m, struct error *err
     return 0;
 }
 
-static int probe_network(struct tools *tools, const struct machine *m, struct error *err)
+static int probe_network(struct tools *tools, const struct machine *m,
+                         const struct hypervisor *unused, struct error *err)
 {
+    (void)unused;
     (void)tools;
     (void)m;
     (void)err;
@@ -102,10 +104,10 @@ static void the_lock_lives_as_long_as_the_vm(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     // A child of it still has the disk open as far as anybody knows.
     assert_true(lock_is_held(lock));
-    kill(-pid, SIGKILL);
-    for (int i = 0; i < 100 && lock_is_held(lock); i++)
-        clock_sleep_ms(20);
+    const struct machine m = {.name = name};
+    vm_end_remains(&m, pid);
     assert_false(lock_is_held(lock));
+    vm_end_remains(&m, 0);
 }
 
 static void it_gets_its_words_and_its_log(void **state)

@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: The podman-machine-vmnet authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The host's ways into this guest over vsock, which need no network between the two: reports to
+# the host, sshd, podman's API, and a way to power off. agent.c puts the lines in front that set
+# the names in capitals.
+#
+# One program, not systemd's socket units with systemd-socket-proxyd: what a unit runs from
+# /usr/local is unconfined_service_t under SELinux, which may use vsock and connect to podman,
+# while systemd_socket_proxyd_t needs rules for both; and a vsock port is open to every process in the
+# guest, so the one who calls must be checked, which socket units cannot do.
+
+import fcntl
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+HOST = 2  # the host's context id, VMADDR_CID_HOST
+SIOCGIFADDR = 0x8915
+ADDRESS_CHANGES = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
+CHUNK = 256 * 1024
+
+# Tests' own: unix sockets in this folder in place of vsock ports.
+FOLDER = os.environ.get("PODMAN_MACHINE_VMNET_AGENT_FOLDER")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def listen_at(port):
+    if FOLDER:
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(f"{FOLDER}/{port}")
+    else:
+        server = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)
+        server.bind((socket.VMADDR_CID_ANY, port))
+    server.listen(64)
+    return server
+
+
+def connect_to(target):
+    """A path, an (address, port), or the number of a port of the host."""
+    if isinstance(target, int):
+        target = f"{FOLDER}/{target}" if FOLDER else (HOST, target)
+        family = socket.AF_UNIX if FOLDER else socket.AF_VSOCK
+    else:
+        family = socket.AF_UNIX if isinstance(target, str) else socket.AF_INET
+    client = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        client.connect(target)
+    except OSError:
+        client.close()
+        raise
+    return client
+
+
+def pump(source, sink):
+    """Moves what comes until the end, which it passes on."""
+    chunk = memoryview(bytearray(CHUNK))
+    try:
+        while True:
+            count = source.recv_into(chunk)
+            if not count:
+                break
+            sink.sendall(chunk[:count])
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        # Neither side can go on.
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def forward(client, target):
+    with connect_to(target) as server:
+        back = threading.Thread(target=pump, args=(server, client), daemon=True)
+        back.start()
+        pump(client, server)
+        back.join()
+
+
+def control(client, _):
+    client.settimeout(10)
+    line = client.makefile().readline(64)
+    if line != "poweroff\n":
+        client.sendall(b"unknown\n")
+        return
+    status = subprocess.run(["systemctl", "--no-block", "poweroff"], check=False).returncode
+    client.sendall(b"failed %d\n" % status if status else b"ok\n")
+
+
+def answer(handler, client, target):
+    with client:
+        try:
+            handler(client, target)
+        except OSError as error:
+            say(f"{target or 'control'}: {error}")
+
+
+def serve(server, handler, target):
+    while True:
+        client, peer = server.accept()
+        if not FOLDER and peer[0] != HOST:
+            say(f"refused a caller with the context id {peer[0]}")
+            client.close()
+            continue
+        threading.Thread(target=answer, args=(handler, client, target), daemon=True).start()
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def interfaces():
+    return [name for name in sorted(os.listdir("/sys/class/net"))
+            if read(f"/sys/class/net/{name}/address").strip() == MAC]
+
+
+def ipv4_of(name):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = struct.pack("256s", name.encode()[:15])
+        try:
+            return [socket.inet_ntoa(fcntl.ioctl(any_socket, SIOCGIFADDR, request)[20:24])]
+        except OSError:
+            return []  # none yet
+
+
+def ipv6_of(name):
+    """Global ones that can be used: neither tentative nor failed nor deprecated."""
+    found = []
+    for line in read("/proc/net/if_inet6").splitlines():
+        address, _, _, scope, flags, device = line.split()
+        if device == name and scope == "00" and not int(flags, 16) & (0x40 | 0x08 | 0x20):
+            found.append(socket.inet_ntop(socket.AF_INET6, bytes.fromhex(address)))
+    return found
+
+
+def facts():
+    state, _, detail = read(STATE_FILE).partition("\n")
+    names = interfaces()
+    addresses = [address for name in names for address in ipv4_of(name)]
+    addresses += [address for name in names for address in ipv6_of(name)]
+    return {"version": 1, "state": state or "absent", "detail": detail.strip(),
+            "addresses": addresses}
+
+
+def report_until_closed(host, changes):
+    last = None
+    while True:
+        now = facts()
+        if now != last:
+            host.sendall(json.dumps(now).encode() + b"\n")
+            last = now
+        # After that only addresses change, and the kernel tells of them.
+        patience = None if now["state"] == "done" else 1
+        ready, _, _ = select.select([host, changes], [], [], patience)
+        if changes in ready:
+            changes.recv(65536)
+            time.sleep(0.2)  # they come in flocks
+        if host in ready and not host.recv(4096):
+            return
+
+
+def report():
+    changes = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    changes.bind((0, ADDRESS_CHANGES))
+    pause = 1
+    while True:
+        try:
+            with connect_to(REPORT_PORT) as host:
+                begun = time.monotonic()
+                report_until_closed(host, changes)
+            pause = 1 if time.monotonic() - begun > 10 else pause
+        except OSError:
+            pass  # nobody listens: no monitor runs now
+        time.sleep(pause)
+        pause = min(pause * 2, 15)
+
+
+def main():
+    ways = ((SSH_PORT, forward, ("127.0.0.1", 22)),
+            (API_ROOT_PORT, forward, API_ROOT_SOCKET),
+            (API_USER_PORT, forward, API_USER_SOCKET),
+            (CONTROL_PORT, control, None))
+    for port, handler, target in ways:
+        server = listen_at(port)
+        threading.Thread(target=serve, args=(server, handler, target), daemon=True).start()
+    report()
+
+
+main()

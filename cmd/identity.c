@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cmd/identity.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "cloudinit/seed.h"
+#include "provider/guest.h"
+#include "provider/guest_session.h"
+#include "provider/ssh.h"
+
+int identity_make_keys(const struct machine *m, struct error *err)
+{
+    cleanup_free char *own = machine_path(m->name, MACHINE_KEY);
+    cleanup_free char *host_key = machine_path(m->name, MACHINE_HOST_KEY);
+    if (strcmp(m->ssh.identity, own) == 0 && ssh_key_create(own, m->name, err) < 0)
+        return -1;
+    return ssh_key_create(host_key, m->name, err);
+}
+
+int identity_write_seed(const struct machine *m, const struct provider *provider, struct error *err)
+{
+    cleanup_free char *iso = machine_path(m->name, MACHINE_SEED);
+    cleanup_free char *host_key_path = machine_path(m->name, MACHINE_HOST_KEY);
+    cleanup_free char *public_key = NULL, *host_key_public = NULL;
+    CLEANUP(strbuf_release) struct strbuf host_key = STRBUF_INIT;
+    if (ssh_key_public(&public_key, m->ssh.identity, err) < 0 ||
+        ssh_key_public(&host_key_public, host_key_path, err) < 0 ||
+        file_read(&host_key, host_key_path, 16384, err) < 0)
+        return -1;
+    cleanup_free char *root_socket = guest_socket(m, true), *user_socket = guest_socket(m, false);
+    const struct seed_vsock vsock = {
+        .program = GUEST_AGENT_PROGRAM,
+        .report = GUEST_VSOCK_REPORT,
+        .ssh = GUEST_VSOCK_SSH,
+        .api_root = GUEST_VSOCK_API_ROOT,
+        .api_user = GUEST_VSOCK_API_USER,
+        .control = GUEST_VSOCK_CONTROL,
+        .api_root_socket = root_socket,
+        .api_user_socket = user_socket,
+    };
+    const struct seed seed = {
+        .instance_id = m->instance_id,
+        .hostname = m->name,
+        .user = m->ssh.user,
+        .uid = (unsigned)m->ssh.uid,
+        .rootful = m->rootful,
+        .public_key = public_key,
+        .host_key = host_key.text,
+        .host_key_public = host_key_public,
+        .mac = m->mac,
+        .dns = (const char *const *)m->dns.items,
+        .timezone = m->timezone,
+        .agent_vsock = provider->agent_vsock,
+        .vsock = provider->vsock ? &vsock : NULL,
+        .state_file = GUEST_STATE_FILE,
+        .provision_program = GUEST_PROVISION_PROGRAM,
+        .provision_unit = GUEST_PROVISION_UNIT,
+        .provider_name = provider->name,
+    };
+    return seed_write(&seed, iso, err);
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "provider/api.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "provider/control.h"
+#include "provider/guest_session.h"
+#include "provider/machine.h"
+
+static const int64_t vsock_ms = 10000; // until the socket over vsock is given up
+static const int64_t look_every_ms = 1000;
+
+// Once podman has answered it is left alone: asking again would wake it in the guest.
+static bool answers_over_vsock(const char *path)
+{
+    struct error err;
+    int64_t deadline = clock_monotonic_ms() + vsock_ms;
+    while (control_ping(path, &err) < 0) {
+        if (clock_monotonic_ms() >= deadline) {
+            log_info("going on with ssh for the API socket: %s", err.message);
+            return false;
+        }
+        clock_sleep_ms(look_every_ms);
+    }
+    if (chmod(path, 0600) < 0)
+        log_error("cannot change the mode of '%s': %s", path, strerror(errno));
+    log_info("podman answers at '%s' over vsock", path);
+    return true;
+}
+
+static void wait_for_end(int life)
+{
+    struct pollfd wanted = {.fd = life, .events = POLLIN};
+    while (poll(&wanted, 1, -1) <= 0)
+        continue;
+}
+
+// The socket is 0600, and a stale one is replaced.
+static int forward(const struct machine *m, const char *local, const char *host, unsigned port,
+                   struct error *err)
+{
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    cleanup_free char *remote = guest_socket(m, m->rootful);
+    if (guest_client_argv(&argv, m, host, port, m->rootful ? "root" : m->ssh.user, err) < 0)
+        return -1;
+    static const char *const words[] = {
+        "-N", "-T",
+        "-o", "BatchMode=yes",
+        "-o", "ExitOnForwardFailure=yes",
+        "-o", "StreamLocalBindUnlink=yes",
+        "-o", "StreamLocalBindMask=0177",
+        "-o", "ServerAliveInterval=15",
+        "-L", NULL,
+    };
+    strvec_pushv(&argv, words);
+    strvec_pushf(&argv, "%s:%s", local, remote);
+    return process_exec(&argv, err);
+}
+
+void api_run(const struct machine *m, const struct provider *provider, const char *host,
+             unsigned port, int life)
+{
+    struct error err;
+    cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
+    if (provider->vsock && answers_over_vsock(local)) {
+        wait_for_end(life);
+        _exit(0);
+    }
+    forward(m, local, host, port, &err);
+    log_error("cannot forward the API socket: %s", err.message);
+    _exit(127);
+}

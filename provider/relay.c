@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "provider/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "provider/machine.h"
+#include "provider/reach.h"
+
+// sshd speaks first. Under software emulation it needs seconds to begin.
+static const int first_words_ms = 15000;
+
+int relay_listen(int *fd, unsigned port, struct error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    cleanup_close int sock = socket(AF_INET, SOCK_STREAM, 0);
+    int yes = 1;
+    if (sock < 0)
+        return error_errno(err, "cannot make a socket");
+    fcntl(sock, F_SETFD, FD_CLOEXEC);
+    fcntl(sock, F_SETFL, O_NONBLOCK); // a caller may be gone before it is taken
+    if (setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
+        bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(sock, 64) < 0)
+        return error_errno(err, "cannot listen on 127.0.0.1 port %u", port);
+    *fd = steal_fd(&sock);
+    return 0;
+}
+
+// The hypervisor takes every connection and then asks the guest, so that only a first word proves
+// that somebody is there.
+static int connect_vsock(const struct machine *m)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_free char *path = machine_path(m->name, MACHINE_SSH_SOCKET);
+    if (strlen(path) >= sizeof(address.sun_path))
+        return -1;
+    strcpy(address.sun_path, path);
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return -1;
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    char byte;
+    if (poll(&wanted, 1, first_words_ms) <= 0 || recv(fd, &byte, 1, MSG_PEEK) != 1)
+        return -1;
+    return steal_fd(&fd);
+}
+
+// Moves what there is from one to the other. False: nothing more comes.
+static bool move(int from, int to)
+{
+    char chunk[65536];
+    ssize_t n = read(from, chunk, sizeof(chunk));
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n <= 0 || file_write_all(to, chunk, (size_t)n) < 0) {
+        shutdown(to, SHUT_WR);
+        return false;
+    }
+    return true;
+}
+
+static void splice_both(int a, int b)
+{
+    struct pollfd fds[2] = {{.fd = a, .events = POLLIN}, {.fd = b, .events = POLLIN}};
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return;
+        for (int i = 0; i < 2; i++)
+            if (fds[i].fd >= 0 && fds[i].revents && !move(fds[i].fd, i == 0 ? b : a))
+                fds[i].fd = -1;
+    }
+}
+
+static void serve(int client, const struct machine *m, const struct provider *provider)
+{
+    struct error err;
+    cleanup_close int guest = connect_vsock(m);
+    fcntl(client, F_SETFL, 0);
+    if (guest < 0 && reach_connect(&guest, m, provider, &err) < 0) {
+        log_info("relay: %s", err.message);
+        return;
+    }
+    splice_both(client, guest);
+}
+
+void relay_run(int fd, int life, const struct machine *m, const struct provider *provider)
+{
+    signal(SIGCHLD, SIG_IGN); // nobody waits for the connections
+    signal(SIGPIPE, SIG_IGN);
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = life, .events = POLLIN}};
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return;
+        if (fds[1].revents)
+            return;
+        cleanup_close int client = fds[0].revents ? accept(fd, NULL, NULL) : -1;
+        if (client < 0)
+            continue;
+        fcntl(client, F_SETFD, FD_CLOEXEC);
+        if (fork() == 0) {
+            close(fd);
+            close(life);
+            serve(client, m, provider);
+            _exit(0);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The podman-machine-vmnet authors
+# SPDX-License-Identifier: Apache-2.0
+"""test_agent.py AGENT.py: the guest's side of the control plane, over unix sockets."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PORTS = {"REPORT_PORT": 5100, "SSH_PORT": 5101, "API_ROOT_PORT": 5102, "API_USER_PORT": 5103,
+         "CONTROL_PORT": 5104}
+
+
+def echo_server(path, greeting):
+    """Greets each caller, then gives back what it gets."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+
+    def serve():
+        while True:
+            client, _ = server.accept()
+            client.sendall(greeting)
+            while chunk := client.recv(65536):
+                client.sendall(chunk)
+            client.close()
+    threading.Thread(target=serve, daemon=True).start()
+
+
+class Agent(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="pmv-agent.")
+        self.addCleanup(self.folder.cleanup)
+        path = self.path("agent")
+        self.state = self.path("state")
+        with open("/sys/class/net/lo/address", encoding="ascii") as file:
+            mac = file.read().strip()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"MAC = '{mac}'\nSTATE_FILE = '{self.state}'\n")
+            for name, port in PORTS.items():
+                file.write(f"{name} = {port}\n")
+            for name in ("ROOT", "USER"):
+                file.write(f"API_{name}_SOCKET = '{self.path('podman-' + name.lower())}'\n")
+            with open(sys.argv[1], encoding="utf-8") as body:
+                file.write(body.read())
+        # What powers off only writes that it was asked to.
+        with open(self.path("systemctl"), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho \"$*\" >{self.path('asked')}\n"
+                       f"[ ! -e {self.path('refuse')} ]\n")
+        os.chmod(self.path("systemctl"), 0o755)
+        self.host = socket.socket(socket.AF_UNIX)
+        self.host.bind(self.path(5100))
+        self.host.listen()
+        self.addCleanup(self.host.close)
+        environment = {"PATH": f"{self.folder.name}:/usr/bin:/bin",
+                       "PODMAN_MACHINE_VMNET_AGENT_FOLDER": self.folder.name}
+        self.agent = subprocess.Popen([sys.executable, "-I", path], env=environment)
+        self.addCleanup(self.agent.wait)
+        self.addCleanup(self.agent.kill)
+
+    def path(self, name):
+        return f"{self.folder.name}/{name}"
+
+    def put_state(self, text):
+        with open(self.state + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.rename(self.state + ".new", self.state)
+
+    def call(self, port):
+        for _ in range(200):
+            try:
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(self.path(port))
+                client.settimeout(20)
+                return client
+            except OSError:
+                client.close()
+                time.sleep(0.05)
+        raise AssertionError(f"the agent does not listen at {port}")
+
+    def ask(self, port, text):
+        with self.call(port) as client:
+            with contextlib.suppress(OSError):  # it may have closed already
+                client.sendall(text)
+                client.shutdown(socket.SHUT_WR)
+            heard = b""
+            while chunk := client.recv(65536):
+                heard += chunk
+            return heard
+
+    def test_reports_at_boot_and_at_each_change(self):
+        self.host.settimeout(20)
+        guest, _ = self.host.accept()
+        lines = guest.makefile()
+        first = json.loads(lines.readline())
+        self.assertEqual(first["state"], "absent")
+        self.assertIn("127.0.0.1", first["addresses"])
+        self.put_state("running packages\n")
+        self.assertEqual(json.loads(lines.readline())["state"], "running packages")
+        self.put_state("failed packages\ncannot install podman:\nno network\n")
+        failed = json.loads(lines.readline())
+        self.assertEqual(failed["detail"], "cannot install podman:\nno network")
+        self.put_state("done\n")
+        self.assertEqual(json.loads(lines.readline())["state"], "done")
+        # Another monitor takes over: it is told everything again.
+        lines.close()
+        guest.close()
+        guest, _ = self.host.accept()
+        with guest.makefile() as lines:
+            self.assertEqual(json.loads(lines.readline())["state"], "done")
+        guest.close()
+
+    def test_leads_to_podman(self):
+        echo_server(self.path("podman-root"), b"root ")
+        echo_server(self.path("podman-user"), b"user ")
+        self.assertEqual(self.ask(5102, b"hello"), b"root hello")
+        self.assertEqual(self.ask(5103, b"hello"), b"user hello")
+        large = os.urandom(3_000_000)
+        with self.call(5102) as client:
+            threading.Thread(target=lambda: (client.sendall(large),
+                                             client.shutdown(socket.SHUT_WR)), daemon=True).start()
+            heard = b""
+            while chunk := client.recv(1 << 20):
+                heard += chunk
+        self.assertEqual(heard, b"root " + large)
+
+    def test_a_socket_that_is_not_there_closes(self):
+        self.assertEqual(self.ask(5103, b""), b"")
+        self.assertIsNone(self.agent.poll())
+
+    def test_powers_off_when_told_and_only_then(self):
+        self.assertEqual(self.ask(5104, b"GET / HTTP/1.1\n"), b"unknown\n")
+        self.assertEqual(self.ask(5104, b""), b"unknown\n")
+        self.assertFalse(os.path.exists(self.path("asked")))
+        self.assertEqual(self.ask(5104, b"poweroff\n"), b"ok\n")
+        with open(self.path("asked"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "--no-block poweroff\n")
+        with open(self.path("refuse"), "w", encoding="ascii"):
+            pass
+        self.assertEqual(self.ask(5104, b"poweroff\n"), b"failed 1\n")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The podman-machine-vmnet authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/lock.h"
+#include "provider/checkup.h"
+#include "provider/machine.h"
+
+static void tool(void **state, const char *name, const char *script)
+{
+    struct error err;
+    cleanup_free char *folder = temp_path(state, "bin");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    cleanup_free char *path = xasprintf("%s/%s", folder, name);
+    cleanup_free char *text = xasprintf("#!/bin/sh\n%s\n", script);
+    put_text(path, text);
+    chmod(path, 0700);
+    setenv("PATH", folder, 1);
+}
+
+static const struct finding *find(const struct checkup *checkup, const char *check,
+                                  const char *words)
+{
+    for (size_t i = 0; i < checkup->count; i++)
+        if (strcmp(checkup->findings[i].check, check) == 0 &&
+            strstr(checkup->findings[i].what, words))
+            return &checkup->findings[i];
+    fail_msg("no finding '%s' about '%s'", check, words);
+    return NULL;
+}
+
+static void a_mac_in_good_order(void **state)
+{
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    setenv("PODMAN_MACHINE_VMNET_MACOS", "26.2", 1);
+    tool(state, "krunkit", "echo krunkit 1.2.1");
+    tool(state, "vfkit", "echo vfkit version: v0.6.4");
+    tool(state, "vmnet-run", "echo version: v0.13.0");
+    tool(state, "vmnet-helper", "");
+    tool(state, "sysctl", "echo 0");
+    tool(state, "launchctl", "exit 1");
+    tool(state, "socketfilterfw", "echo 'Firewall is disabled. (State = 0)'");
+    checkup_host(&checkup);
+    assert_int_equal(find(&checkup, "system", "26.2")->verdict, VERDICT_GOOD);
+    assert_int_equal(find(&checkup, "tools", "krunkit 1.2.1 at")->verdict, VERDICT_GOOD);
+    assert_int_equal(find(&checkup, "tools", "vfkit 0.6.4 at")->verdict, VERDICT_GOOD);
+    assert_int_equal(find(&checkup, "tools", "vmnet-run 0.13.0 at")->verdict, VERDICT_GOOD);
+    assert_int_equal(find(&checkup, "firewall", "off")->verdict, VERDICT_GOOD);
+    for (size_t i = 0; i < checkup.count; i++)
+        assert_int_equal(!checkup.findings[i].remedy, checkup.findings[i].verdict == VERDICT_GOOD);
+}
+
+static void a_mac_with_everything_wrong(void **state)
+{
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    setenv("PODMAN_MACHINE_VMNET_MACOS", "15.6", 1);
+    tool(state, "krunkit", "echo krunkit 0.2.2");
+    tool(state, "vfkit", "echo vfkit version: v0.6.1");
+    tool(state, "vmnet-run", "echo version: v0.11.0");
+    tool(state, "vmnet-helper", "");
+    tool(state, "sudo", "echo 'a password is required' >&2; exit 1");
+    tool(state, "sysctl", "echo 1");
+    tool(state, "launchctl",
+         "printf -- '-\\t0\\tio.github.podman-machine-vmnet.lost\\n7\\t0\\tcom.apple.x\\n'");
+    tool(state, "socketfilterfw",
+         "case $1 in --getglobalstate) echo 'Firewall is enabled. (State = 1)' ;; "
+         "*) echo 'The file path is blocked' ;; esac");
+    checkup_host(&checkup);
+    assert_int_equal(find(&checkup, "system", "15.6")->verdict, VERDICT_WARNING);
+    assert_non_null(find(&checkup, "virtualization", "virtual machine")->remedy);
+    const struct finding *old = find(&checkup, "tools", "vmnet-krunkit cannot work");
+    assert_non_null(strstr(old->remedy, "krunkit 0.2.2, and 1.0 is the first"));
+    assert_non_null(strstr(find(&checkup, "tools", "vfkit 0.6.1")->remedy, "0.6.3 or later"));
+    assert_non_null(strstr(find(&checkup, "network", "cannot work")->remedy, "needs root"));
+    const struct finding *firewall = find(&checkup, "firewall", "blocks bootpd");
+    assert_int_equal(firewall->verdict, VERDICT_BAD);
+    assert_non_null(strstr(find(&checkup, "jobs", "\"lost\"")->remedy,
+                           "/io.github.podman-machine-vmnet.lost`"));
+}
+
+static void reads_the_tools(void **state)
+{
+    (void)state;
+    assert_true(checkup_firewall_is_on("Firewall is enabled. (State = 1)\n"));
+    assert_false(checkup_firewall_is_on("Firewall is disabled. (State = 0)\n"));
+    assert_true(checkup_is_blocked("Incoming connection to the application is blocked\n"));
+    assert_false(checkup_is_blocked("Incoming connection to the application is permitted\n"));
+    assert_false(checkup_is_blocked("The application is not part of the firewall\n"));
+    CLEANUP(strvec_release) struct strvec machines = STRVEC_INIT;
+    checkup_jobs(&machines, "PID\tStatus\tLabel\n"
+                            "812\t0\tio.github.podman-machine-vmnet.my-vm.1\n"
+                            "-\t0\tother.io.github.podman-machine-vmnet.no\n"
+                            "-\t0\tcom.apple.x\n");
+    assert_int_equal(machines.count, 1);
+    assert_string_equal(machines.items[0], "my-vm.1");
+}
+
+static void machines_that_run(void **state)
+{
+    (void)state;
+    struct error err;
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    CLEANUP(lock_release) struct lock lock = LOCK_INIT;
+    CLEANUP(machine_release)
+    struct machine m = {
+        .name = xstrdup("vm"),
+        .provider = xstrdup("qemu"),
+        .mac = xstrdup("52:54:00:00:00:01"),
+        .instance_id = xstrdup("i"),
+        .ssh = {.user = xstrdup("core"), .identity = xstrdup("/no/key")},
+    };
+    cleanup_free char *folder = machine_folder("vm");
+    cleanup_free char *path = machine_path("vm", MACHINE_VM_LOCK);
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_ok(machine_save(&m, &err), err);
+    checkup_machines(&checkup);
+    assert_int_equal(checkup.count, 0); // it does not run
+    assert_ok(lock_take(&lock, path, 0, &err), err);
+    checkup_machines(&checkup);
+    assert_non_null(strstr(find(&checkup, "monitor", "without its monitor")->remedy, "start vm"));
+    assert_int_equal(find(&checkup, "ssh", "cannot be logged in")->verdict, VERDICT_BAD);
+    cleanup_free char *record = machine_path("vm", MACHINE_RECORD);
+    put_text(record, "broken");
+    checkup_machines(&checkup);
+    assert_int_equal(find(&checkup, "record", "JSON")->verdict, VERDICT_BAD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mac_in_good_order),
+        cmocka_unit_test(a_mac_with_everything_wrong),
+        cmocka_unit_test(reads_the_tools),
+        cmocka_unit_test(machines_that_run),
+    };
+    return cmocka_run_group_tests_name("checkup", tests, temp_home_setup, temp_home_teardown);
+}
