@@ -136,6 +136,7 @@ check_arch() {
     "$here/make-sysroot.sh" "$zig" "$arch" "$minimum" "$sysroot"
     logged "meson setup" meson setup --cross-file "$sysroot/cross.ini" -Dwerror=true \
       "$dir/build" "$root"
+    rm -f a.o # a probe of meson's leaves it in the folder that it runs in
     printf '%s\n' "$stamp" >"$dir/stamp"
   fi
   logged "the build" ninja -C "$dir/build" -k 0 ${JOBS:+-j "$JOBS"}

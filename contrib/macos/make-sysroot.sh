@@ -25,6 +25,7 @@ dir=$(realpath "$4")
 
 # Apple's driver, as meson knows it. It asks for the linker's name with -Wl,--version and -Wl,-v,
 # and its function checks pass -Wl,-no_weak_imports, which zig refuses: every check would say no.
+# With -O2, zig defines NDEBUG by itself.
 cat > "$dir/bin/cc" <<W
 #!/bin/sh
 for arg; do
@@ -36,7 +37,7 @@ for arg; do
   esac
   set -- "\$@" "\$arg"
 done
-exec "$zig" cc -target $cpu-macos.$minimum -fno-sanitize=undefined "\$@"
+exec "$zig" cc -target $cpu-macos.$minimum -fno-sanitize=undefined -UNDEBUG "\$@"
 W
 cat > "$dir/bin/ar" <<W
 #!/bin/sh
