@@ -226,8 +226,10 @@ static int create(const char *name, const struct values *values, const struct pr
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
         check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
         fill_network(&m, values, provider, err) < 0 ||
-        image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0 ||
-        machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
+        image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0)
+        return -1;
+    interrupt_watch(); // until here ctrl-C has nothing to tidy, and may cut a look-up short
+    if (machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
         return -1;
     foreign_tell(&values->foreign);
@@ -322,7 +324,6 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         foreign_check(&values.foreign, provider->name, err) < 0)
         return -1;
 
-    interrupt_watch();
     if (create(name, &values, provider, err) < 0)
         return -1;
     return finish(name, &values, false, err);
