@@ -19,10 +19,10 @@ int64_t clock_monotonic_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void clock_sleep_ms(int64_t ms)
+bool clock_sleep_ms(int64_t ms)
 {
     struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
-    nanosleep(&pause, NULL);
+    return nanosleep(&pause, NULL) == 0;
 }
 
 int64_t clock_wall_ns(void)
@@ -44,7 +44,7 @@ char *clock_format_rfc3339(int64_t wall_ns)
     strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
     if (nanos) {
         snprintf(fraction, sizeof(fraction), ".%09ld", nanos);
-        for (size_t end = strlen(fraction); fraction[end - 1] == '0'; end--)
+        for (size_t end = strlen(fraction); end > 1 && fraction[end - 1] == '0'; end--)
             fraction[end - 1] = '\0';
     }
     return xasprintf("%s%sZ", stamp, fraction);

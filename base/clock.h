@@ -9,7 +9,7 @@
 
 // Monotonic milliseconds, for deadlines: they do not jump with the wall clock.
 int64_t clock_monotonic_ms(void);
-void clock_sleep_ms(int64_t ms); // returns early on a signal
+bool clock_sleep_ms(int64_t ms); // false: a signal handler ran, and it came back early
 
 // Wall clock in nanoseconds since 1970, UTC. 0 means "never" in records.
 int64_t clock_wall_ns(void);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 
 static const int64_t retry_ms = 50;
+const int64_t lock_glance_ms = 500;
 
 int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct error *err)
 {
@@ -23,14 +24,14 @@ int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct er
         return error_errno(err, "cannot open lock '%s'", path);
 
     int64_t deadline = clock_monotonic_ms() + timeout_ms;
-    while (flock(fd, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EINTR)
-            return error_set(err, EINTR, "interrupted while waiting for lock '%s'", path);
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK)
             return error_errno(err, "cannot take lock '%s'", path);
-        if (clock_monotonic_ms() >= deadline)
+        if (timeout_ms >= 0 && clock_monotonic_ms() >= deadline)
             return error_set(err, EBUSY, "lock '%s' is held by another process", path);
-        clock_sleep_ms(retry_ms);
+        // Asking again and again rather than waiting in flock: a signal is never missed.
+        if (!clock_sleep_ms(retry_ms))
+            return error_set(err, EINTR, "interrupted while waiting for lock '%s'", path);
     }
     lock->fd = steal_fd(&fd);
     return 0;

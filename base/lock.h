@@ -23,9 +23,12 @@ struct lock {
 
 // Waits up to `timeout_ms` (0: not at all, -1: for ever) for the exclusive lock on `path`,
 // which is made (0600) if it is missing. EBUSY when another holds it; EINTR when a signal
-// handler without SA_RESTART ran. The folder must exist.
+// handler ran. The folder must exist.
 int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct error *err);
 void lock_release(struct lock *lock);
+
+// Time enough for those who only ask lock_is_held(), which takes the lock for a moment.
+extern const int64_t lock_glance_ms;
 
 // True if somebody holds the lock now. A missing file is not held.
 bool lock_is_held(const char *path);

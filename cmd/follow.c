@@ -4,6 +4,7 @@
 #include "cmd/follow.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,11 +115,15 @@ int follow_stop(const char *name, int64_t timeout_ms, struct error *err)
 }
 
 static int give_up_on_interrupt(const struct machine *m, const struct supervisor *supervisor,
-                                struct error *err)
+                                pid_t monitor, struct error *err)
 {
     struct error ignored;
     fprintf(stderr, "\nInterrupted: stopping machine \"%s\"\n", m->name);
-    supervisor->stop(m, false, &ignored);
+    // A monitor that has only just been forked has no lock yet, and nothing to tidy.
+    if (supervisor->stop(m, false, &ignored) < 0 && monitor > 0) {
+        kill(monitor, SIGTERM);
+        waitpid(monitor, NULL, 0);
+    }
     interrupt_forget();
     // A second ctrl-C ends only our waiting: the monitor goes on stopping.
     follow_stop(m->name, ladder_longest_ms, &ignored);
@@ -176,7 +181,7 @@ int follow_start(const struct machine *m, const struct supervisor *supervisor, p
         if (gone)
             return report_monitor_gone(m, err);
         if (interrupted())
-            return give_up_on_interrupt(m, supervisor, err);
+            return give_up_on_interrupt(m, supervisor, monitor, err);
         if (fresh)
             show(&line, describe(&status));
         clock_sleep_ms(look_every_ms);

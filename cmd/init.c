@@ -242,7 +242,7 @@ static int create(const char *name, const struct values *values, const struct pr
     if (lay_down(&m, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
         registration_remove(name, &ignored);
         machine_remove(name, &ignored);
-        return -1;
+        return interrupted() ? interrupt_error(err) : -1;
     }
     return 0;
 }

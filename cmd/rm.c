@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/events.h"
 #include "cmd/stop.h"
@@ -66,24 +68,60 @@ static int confirm(const char *name, const struct values *values, bool *yes, str
     return target_confirm("Are you sure you want to continue? [y/N] ", yes, err);
 }
 
+// Takes the machine's lock while it is stopped. The state is asked again under the lock: a start
+// that was waiting for it too may have been first.
+static int lock_stopped(struct lock *lock, const char *name, bool force, struct error *err)
+{
+    for (;;) {
+        CLEANUP(machine_now_release) struct machine_now before = MACHINE_NOW_INIT;
+        CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
+        if (!machine_exists(name))
+            return error_set(err, ENOENT, "%s: VM does not exist", name);
+        if (machine_ask(&before, name, err) < 0)
+            return -1;
+        if (before.state != MACHINE_STOPPED && !force)
+            return error_set(err, EBUSY, "running vm \"%s\" cannot be destroyed", name);
+        if (force && stop_machine(name, true, err) < 0)
+            return -1;
+        if (machine_lock(lock, name, -1, err) < 0)
+            return -1;
+        if (!machine_exists(name))
+            return error_set(err, ENOENT, "%s: VM does not exist", name);
+        if (machine_ask(&now, name, err) < 0)
+            return -1;
+        if (now.state == MACHINE_STOPPED)
+            return 0;
+        lock_release(lock);
+    }
+}
+
+// The connections and host keys of podman's and ssh's own files. Forced, what is wrong with those
+// does not keep the machine from going.
+static int unregister(const char *name, bool force, struct error *err)
+{
+    if (registration_remove(name, err) == 0)
+        return 0;
+    if (!force)
+        return -1;
+    log_warn("%s", err->message);
+    return 0;
+}
+
+// The large file first: where the disk is full, the rest may need its space.
+static int remove_disk(const char *name, const struct values *values, struct error *err)
+{
+    cleanup_free char *disk = machine_path(name, MACHINE_DISK);
+    if (!values->save_image.value && unlink(disk) < 0 && errno != ENOENT)
+        return error_errno(err, "cannot remove '%s'", disk);
+    return 0;
+}
+
 static int remove_machine(const char *name, const struct values *values, struct error *err)
 {
     bool force = values->force.value;
-    CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
-    if (!machine_exists(name))
-        return error_set(err, ENOENT, "%s: VM does not exist", name);
-    if (machine_ask(&now, name, err) < 0)
-        return -1;
-    if (now.state != MACHINE_STOPPED && !force)
-        return error_set(err, EBUSY, "running vm \"%s\" cannot be destroyed", name);
-    if (force && stop_machine(name, true, err) < 0)
-        return -1;
-
     CLEANUP(lock_release) struct lock lock = LOCK_INIT;
-    if (machine_lock(&lock, name, -1, err) < 0)
+    if (lock_stopped(&lock, name, force, err) < 0)
         return -1;
-    if (!machine_exists(name))
-        return error_set(err, ENOENT, "%s: VM does not exist", name);
     bool yes = force;
     if (!force && confirm(name, values, &yes, err) < 0)
         return -1;
@@ -92,7 +130,7 @@ static int remove_machine(const char *name, const struct values *values, struct 
     const struct machine m = {.name = (char *)name};
     const struct supervisor *supervisor = supervisor_for(&m);
     if (supervisor->autostart(&m, false, err) < 0 || supervisor->clear(&m, err) < 0 ||
-        registration_remove(name, err) < 0 ||
+        remove_disk(name, values, err) < 0 || unregister(name, force, err) < 0 ||
         (values->save_image.value && keep(name, MACHINE_DISK, "raw", err) < 0) ||
         (values->save_ignition.value && keep(name, MACHINE_SEED, "iso", err) < 0) ||
         machine_remove(name, err) < 0)

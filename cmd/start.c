@@ -30,10 +30,12 @@
 #include "provider/connection.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/registration.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
 
 const uint64_t start_default_timeout_s = 1800;
+static const uint64_t longest_timeout_s = 30 * 24 * 3600;
 
 static const int64_t api_socket_ms = 20000;
 
@@ -70,7 +72,7 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
                              m->name, path, command_program, m->name);
     }
     cleanup_free char *vm_lock = machine_path(m->name, MACHINE_VM_LOCK);
-    if (target_provider(&provider, m, err) < 0)
+    if (target_provider(&provider, m, err) < 0 || registration_check(m, err) < 0)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
@@ -128,6 +130,8 @@ static int start_under_lock(const char *name, const struct start_options *option
         decide_connection(m, options, &change_default, err) < 0)
         return -1;
 
+    if (interrupted())
+        return interrupt_error(err);
     uint64_t old_port = m->ssh.port;
     int64_t begun_ns = clock_wall_ns();
     const struct supervisor *supervisor = supervisor_for(m);
@@ -208,6 +212,9 @@ int start_machine(const char *name, const struct start_options *options, struct 
     CLEANUP(machine_release) struct machine m = MACHINE_INIT;
     if (!machine_exists(name))
         return error_set(err, ENOENT, "%s: VM does not exist", name);
+    if (options->timeout_s > longest_timeout_s)
+        return error_set(err, EINVAL, "a timeout of %" PRIu64 " s is too long: at most %" PRIu64,
+                         options->timeout_s, longest_timeout_s);
     // [engine] env may hold the proxies.
     CLEANUP(config_release) struct config config = CONFIG_INIT;
     if (config_load(&config, err) < 0)

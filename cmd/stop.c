@@ -48,6 +48,12 @@ static int stop_orphan(const char *name, bool hard, struct error *err)
     const struct ladder ladder = {.m = &m, .provider = provider, .hard = hard, .booted = true};
     if (ladder_run(&ladder, err) < 0)
         return -1;
+    static const enum machine_file left[] = {MACHINE_API_SOCKET, MACHINE_CONTROL_SOCKET,
+                                             MACHINE_STATUS};
+    for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+        cleanup_free char *path = machine_path(name, left[i]);
+        unlink(path);
+    }
     CLEANUP(last_exit_release)
     struct last_exit last = {.at_ns = clock_wall_ns(), .expected = true, .log = file_tail(log, 20)};
     return last_exit_write(name, &last, err);

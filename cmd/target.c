@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cmd/interrupt.h"
 
 const char *const default_machine = "podman-machine-default";
 
@@ -36,7 +37,7 @@ int target_confirm(const char *question, bool *yes, struct error *err)
     fputs(question, stdout);
     fflush(stdout);
     if (!fgets(line, sizeof(line), stdin))
-        return error_set(err, EIO, "EOF");
+        return interrupted() ? interrupt_error(err) : error_set(err, EIO, "EOF");
     *yes = tolower((unsigned char)line[0]) == 'y';
     return 0;
 }

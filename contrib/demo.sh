@@ -23,14 +23,18 @@ usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 on_mac() { [ "$(uname -s)" = Darwin ]; }
 
+[ $# -le 1 ] || { usage >&2; exit 2; }
 case ${1:-} in
   '') ;;
   --clean)
-    if [ -x "$program" ] && "$program" inspect "$name" >/dev/null 2>&1; then
+    [ -x "$program" ] || program=$(command -v podman-machine-vmnet) ||
+      die "there is no build-demo here to remove the machine with: run contrib/demo.sh, or build the program"
+    if "$program" inspect "$name" >/dev/null 2>&1; then
       "$program" rm --force "$name"
+      echo "Removed machine $name"
     fi
-    rm -rf "$keep" build-demo
-    echo "Removed machine $name, $keep and build-demo"
+    as_root rm -rf "$keep" build-demo
+    echo "Removed $keep and build-demo"
     exit 0
     ;;
   -h | --help) usage; exit 0 ;;

@@ -94,9 +94,9 @@ int http_status_code(long status)
     return status == 408 || status == 504 ? ETIMEDOUT : EIO;
 }
 
-int http_curl_code(CURLcode code)
+int http_curl_code(CURLcode result)
 {
-    switch (code) {
+    switch (result) {
     case CURLE_COULDNT_CONNECT:
         return ECONNREFUSED;
     case CURLE_OPERATION_TIMEDOUT:

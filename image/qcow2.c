@@ -180,7 +180,7 @@ int qcow2_check(const struct qcow2 *image, uint64_t *data, struct error *err)
         if (qcow2_read_at(image, table, size, image->tables[i], err) < 0)
             return -1;
         for (uint64_t j = 0; j < per_table && i * per_table + j < total; j++) {
-            struct qcow2_place place;
+            struct qcow2_place place = {0};
             if (qcow2_locate(image, table, i * per_table + j, &place, err) < 0)
                 return -1;
             stored += place.kind != QCOW2_ZERO;

@@ -88,7 +88,7 @@ int qcow2_reader_begin(struct qcow2_reader *reader, uint64_t first, uint64_t end
     if (load_table(reader, table, err) < 0)
         return -1;
     for (uint64_t cluster = first; cluster < end; cluster++) {
-        struct qcow2_place place;
+        struct qcow2_place place = {0};
         if (qcow2_locate(image, reader->table, cluster, &place, err) < 0)
             return -1;
         if (place.kind != QCOW2_ZERO && place.offset + place.length > furthest)
@@ -202,7 +202,7 @@ int qcow2_read(struct qcow2_reader *reader, uint64_t cluster, void *bytes, bool 
     *zero = qcow2_table_is_absent(image, table);
     if (*zero)
         return 0;
-    struct qcow2_place place;
+    struct qcow2_place place = {0};
     if (load_table(reader, table, err) < 0 ||
         qcow2_locate(image, reader->table, cluster, &place, err) < 0)
         return -1;

@@ -139,7 +139,10 @@ static bool try_kvm(const struct tools *tools, const char *image, char **reason,
     bool works = ran == 0 && !trial.gave_up && !trial.timed_out && WIFEXITED(trial.wait_status) &&
                  WEXITSTATUS(trial.wait_status) == kvm_guest_status(tools->arch);
     // A busy host can be late once, so a timeout is not remembered.
-    *lasting = ran == 0 && !trial.timed_out;
+    // Neither is a guest that somebody's ctrl-C ended.
+    bool cut_short = !WIFEXITED(trial.wait_status) ||
+                     strstr(trial.words.text, "terminating on signal") != NULL;
+    *lasting = ran == 0 && !trial.timed_out && (trial.gave_up || !cut_short);
     if (!works) {
         cleanup_free char *line = telling_line(&trial);
         cleanup_free char *how = process_describe_status(trial.wait_status);

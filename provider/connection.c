@@ -206,12 +206,45 @@ static int put_entry(struct document *document, const char *name, const char *ur
     return 0;
 }
 
+// Whether the entry is there and somebody else's: ours are known by their key.
+static bool is_foreign(const struct document *document, const char *name, const char *identity)
+{
+    const json_t *entry = json_object_get(document->connections, name);
+    const char *own = json_string_value(json_object_get(entry, "Identity"));
+    return entry && identity && !(own && strcmp(own, identity) == 0);
+}
+
+static int check_own(const struct document *document, const char *machine, const char *identity,
+                     struct error *err)
+{
+    cleanup_free char *root_name = xasprintf("%s-root", machine);
+    const char *const names[] = {machine, root_name};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (is_foreign(document, names[i], identity))
+            return error_set(err, EEXIST,
+                             "cannot overwrite connection \"%s\": it is not this machine's; "
+                             "remove it with `podman system connection rm %s`",
+                             names[i], names[i]);
+    return 0;
+}
+
+int connection_check_own(const char *file, const char *machine, const char *identity,
+                         struct error *err)
+{
+    CLEANUP(document_release) struct document document = {0};
+    if (document_read(&document, file, err) < 0)
+        return -1;
+    return check_own(&document, machine, identity, err);
+}
+
 int connection_add(const char *file, const struct connection *connection, struct error *err)
 {
     CLEANUP(edit_release) struct edit edit = {.lock = LOCK_INIT};
     if (edit_begin(&edit, file, err) < 0)
         return -1;
     const char *name = connection->machine;
+    if (check_own(&edit.document, name, connection->identity, err) < 0)
+        return -1;
     cleanup_free char *root_name = xasprintf("%s-root", name);
     cleanup_free char *path = xasprintf(GUEST_USER_SOCKET_FORMAT, connection->uid);
     cleanup_free char *uri = make_uri(connection, connection->user, path);
@@ -256,7 +289,8 @@ static void choose_default(struct document *document)
     free(names);
 }
 
-int connection_remove(const char *file, const char *machine, struct error *err)
+int connection_remove(const char *file, const char *machine, const char *identity,
+                      struct error *err)
 {
     if (!file_exists(file))
         return 0;
@@ -264,10 +298,15 @@ int connection_remove(const char *file, const char *machine, struct error *err)
     if (edit_begin(&edit, file, err) < 0)
         return -1;
     cleanup_free char *root_name = xasprintf("%s-root", machine);
-    json_object_del(edit.document.connections, machine);
-    json_object_del(edit.document.connections, root_name);
-    const char *name = default_name(&edit.document);
-    if (strcmp(name, machine) == 0 || strcmp(name, root_name) == 0)
+    const char *const names[] = {machine, root_name};
+    bool was_default = false;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (is_foreign(&edit.document, names[i], identity))
+            continue;
+        was_default |= strcmp(default_name(&edit.document), names[i]) == 0;
+        json_object_del(edit.document.connections, names[i]);
+    }
+    if (was_default)
         choose_default(&edit.document);
     return edit_end(&edit, err);
 }

@@ -33,7 +33,14 @@ int connection_add(const char *file, const struct connection *connection, struct
 // Removes both. When the default was one of them it becomes podman-machine-default if that is
 // there, else the first by name, else none; of a rootful machine of ours NAME-root. Missing entries
 // are not an error.
-int connection_remove(const char *file, const char *machine, struct error *err);
+// Entries with another identity than this one (NULL: any) are somebody else's, and stay.
+int connection_remove(const char *file, const char *machine, const char *identity,
+                      struct error *err);
+
+// EEXIST if one of the two entries is there with another identity; EBADMSG if the file cannot be
+// used: what connection_add() would refuse, asked early.
+int connection_check_own(const char *file, const char *machine, const char *identity,
+                         struct error *err);
 
 // Makes NAME or NAME-root the default. ENOENT `connection "N" not found`.
 int connection_set_default(const char *file, const char *name, struct error *err);

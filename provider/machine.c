@@ -267,6 +267,10 @@ int machine_remove(const char *name, struct error *err)
 {
     cleanup_free char *folder = machine_folder(name);
     cleanup_free char *record = machine_path(name, MACHINE_RECORD);
+    cleanup_free char *monitor = machine_path(name, MACHINE_MONITOR_LOCK);
+    cleanup_free char *vm = machine_path(name, MACHINE_VM_LOCK);
+    if (lock_is_held(monitor) || lock_is_held(vm))
+        return error_set(err, EBUSY, "machine \"%s\" is running", name);
     cleanup_dir DIR *dir = opendir(folder);
     if (!dir && errno != ENOENT)
         return error_errno(err, "cannot read folder '%s'", folder);

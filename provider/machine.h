@@ -87,7 +87,7 @@ int machine_save(const struct machine *m, struct error *err);
 void machine_release(struct machine *m);
 
 // Removes the machine's folder and sockets, the record last, so that a cut removal can be
-// repeated. Absent is success. The caller has stopped the machine.
+// repeated. Absent is success. EBUSY: its monitor or its VM is there.
 int machine_remove(const char *name, struct error *err);
 
 // The names that have a record, sorted.

@@ -27,7 +27,6 @@
 #include "provider/port.h"
 #include "provider/prober.h"
 #include "provider/provider.h"
-#include "provider/registration.h"
 #include "provider/relay.h"
 #include "provider/status.h"
 #include "provider/supervisor.h"
@@ -142,7 +141,7 @@ static void stop(struct monitor *monitor, bool hard)
 {
     bool harder = hard && !monitor->hard;
     monitor->hard |= hard;
-    if (monitor->stopping && !harder)
+    if (monitor->stopping && !harder && monitor->ladder)
         return;
     monitor->stopping = true;
     if (monitor->status.phase != PHASE_FAILED)
@@ -155,7 +154,6 @@ static void stop(struct monitor *monitor, bool hard)
 
 static void apply_report(struct monitor *monitor, const json_t *report)
 {
-    struct error err;
     enum phase phase = (enum phase)json_integer_value(json_object_get(report, "phase"));
     const char *host = json_string_value(json_object_get(report, "host"));
     const char *detail = json_string_value(json_object_get(report, "detail"));
@@ -166,15 +164,8 @@ static void apply_report(struct monitor *monitor, const json_t *report)
     }
     if (phase >= PHASE_PROVISIONING && phase != PHASE_FAILED)
         monitor->booted = true;
-    if (phase == PHASE_READY) {
-        if (registration_set(&monitor->m, monitor->status.host, (unsigned)monitor->status.port,
-                             &err) < 0) {
-            publish(monitor, PHASE_FAILED, err.message);
-            stop(monitor, false);
-            return;
-        }
+    if (phase == PHASE_READY)
         monitor->forward_at_ms = clock_monotonic_ms();
-    }
     publish(monitor, phase, detail);
     if (phase == PHASE_FAILED)
         stop(monitor, false);
@@ -342,7 +333,7 @@ static int load(struct monitor *monitor, const char *name, struct error *err)
     if (!monitor->provider)
         return error_set(err, EINVAL, "unsupported provider \"%s\"", monitor->m.provider);
     cleanup_free char *path = machine_path(name, MACHINE_MONITOR_LOCK);
-    if (lock_take(&monitor->lock, path, 0, err) < 0) {
+    if (lock_take(&monitor->lock, path, lock_glance_ms, err) < 0) {
         if (err->code != EBUSY)
             return -1;
         return error_set(err, EBUSY, "unable to start \"%s\": already running", name);
@@ -357,6 +348,7 @@ static int start_vm(struct monitor *monitor, struct error *err)
         monitor->status.vm_pid = lock_read_pid(vm_lock);
         log_info("taking over the VM that runs already (process %ld)",
                  (long)monitor->status.vm_pid);
+        monitor->booted = true; // as far as we know
         return plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err);
     }
     if (monitor->provider->network->needs_port && port_settle(&monitor->m, err) < 0)

@@ -13,6 +13,7 @@
 #include "provider/guest.h"
 #include "provider/guest_session.h"
 #include "provider/reach.h"
+#include "provider/registration.h"
 
 static const int64_t try_every_ms = 500;
 // sshd (9.8 and later) punishes a client whose logins are refused one after the other.
@@ -241,7 +242,8 @@ int readiness_wait(const struct readiness *readiness, struct error *err)
         .deadline_ms = clock_monotonic_ms() + readiness->timeout_ms,
     };
     if (connect_in_time(&wait, err) < 0 || wait_for_provisioning(&wait, err) < 0 ||
-        wait_for_socket(&wait, true, err) < 0 || wait_for_socket(&wait, false, err) < 0)
+        wait_for_socket(&wait, true, err) < 0 || wait_for_socket(&wait, false, err) < 0 ||
+        registration_set(readiness->m, wait.host, wait.port, err) < 0)
         return -1;
     report(&wait, PHASE_READY, NULL);
     return 0;

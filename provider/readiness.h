@@ -12,7 +12,8 @@
 // Waits until a machine is ready: the pinned host key was proved, login works, first-boot
 // provisioning is over and succeeded, and `GET /_ping` over a forwarded channel to each
 // registered socket answered 200. If sshd refuses that channel although the socket is there,
-// the SELinux rules are applied over ssh and it is tried again, once.
+// the SELinux rules are applied over ssh and it is tried again, once. Then it is registered
+// (registration.h).
 struct readiness {
     const struct machine *m;
     const struct provider *provider;

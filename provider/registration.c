@@ -29,11 +29,28 @@ int registration_set(const struct machine *m, const char *host, unsigned port, s
     return connection_add(connections, &connection, err);
 }
 
-int registration_remove(const char *machine, struct error *err)
+int registration_check(const struct machine *m, struct error *err)
 {
     cleanup_free char *connections = paths_connections();
+    return connection_check_own(connections, m->name, m->ssh.identity, err);
+}
+
+// By the record where it can be read, else by the key that init makes.
+static char *identity_of(const char *machine)
+{
+    struct error ignored;
+    CLEANUP(machine_release) struct machine m = MACHINE_INIT;
+    if (machine_load(&m, machine, &ignored) == 0)
+        return steal_string(&m.ssh.identity);
+    return machine_path(machine, MACHINE_KEY);
+}
+
+int registration_remove(const char *machine, struct error *err)
+{
+    cleanup_free char *identity = identity_of(machine);
+    cleanup_free char *connections = paths_connections();
     cleanup_free char *known_hosts = paths_known_hosts();
-    if (connection_remove(connections, machine, err) < 0)
+    if (connection_remove(connections, machine, identity, err) < 0)
         return -1;
     return known_hosts_remove(known_hosts, machine, err);
 }

@@ -10,7 +10,11 @@
 // the user's known_hosts under the address and port that they name. Repeating it is harmless.
 int registration_set(const struct machine *m, const char *host, unsigned port, struct error *err);
 
-// Takes both away; absent is success.
+// What registration_set() would refuse for sure, asked before something slow: a connections file
+// that cannot be used, or an entry of that name that is not this machine's.
+int registration_check(const struct machine *m, struct error *err);
+
+// Takes both away, where they are this machine's; absent is success.
 int registration_remove(const char *machine, struct error *err);
 
 #endif

@@ -65,7 +65,7 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
     if (provider_probe(provider, m, &tools, err) < 0 ||
         provider_command(provider, m, &tools, &argv, err) < 0)
         return -1;
-    if (lock_take(&lock, lock_path, 0, err) < 0)
+    if (lock_take(&lock, lock_path, lock_glance_ms, err) < 0)
         return err->code == EBUSY
                    ? error_set(err, EBUSY, "a VM of machine \"%s\" is running", m->name)
                    : -1;

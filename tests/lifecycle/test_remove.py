@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """rm: the question, refusals, force; and what verbs say about machines that are not there."""
 
+import fcntl
 import os
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -48,6 +51,41 @@ class Remove(harness.MachineTest):
         done = self.ok("rm", "--force", "m1")
         self.assertEqual(done.out, "", done)
         self.assert_nothing_left("m1")
+
+    def held_lock(self):
+        """The machine's lock, held as by another command."""
+        lock = open(self.data("locks", "m1.lock"), "a", encoding="utf-8")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
+
+    def test_a_start_that_was_first_at_the_lock(self):
+        # Both wait for the lock; whoever gets it first, no machine may run on without a record.
+        for force in ([], ["--force"]):
+            with self.held_lock():
+                start = self.start_program("start", "m1")
+                time.sleep(0.4)
+                remove = self.start_program("rm", *force, "m1", stdin=subprocess.DEVNULL)
+                time.sleep(0.4)
+            removed = self.finish_program(remove, timeout=120)
+            self.finish_program(start, timeout=120)
+            if os.path.exists(self.machine_file("m1", "machine.json")):
+                self.assertNotEqual(removed.code, 0, removed)
+                self.ok("rm", "--force", "m1")
+            self.assert_nothing_left("m1")
+            self.init()
+
+    def test_a_broken_connections_file(self):
+        with open(self.connections_file(), "w", encoding="utf-8") as file:
+            file.write("not JSON")
+        for argv, answer in ((["start", "m1"], None), (["rm", "m1"], "y\n")):
+            done = self.run_program(*argv, stdin=answer)
+            self.assertEqual(done.code, 125, done)
+            self.assertIn("podman-connections.json' is not valid JSON", done.err)
+            self.assertEqual(self.vm_pids(), [])
+        done = self.ok("rm", "--force", "m1")
+        self.assertIn("podman-connections.json", done.err)
+        self.assertFalse(os.path.exists(self.data("machines", "m1")))
+        os.unlink(self.connections_file())
 
     def test_one_that_is_starting(self):
         self.behave(states=[[0.1, "running packages\n"]])

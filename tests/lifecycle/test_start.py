@@ -140,6 +140,16 @@ class Start(harness.MachineTest):
         self.assertEqual(done.code, 1, done)
         self.assert_stopped_and_usable()
 
+    def test_ctrl_c_at_once(self):
+        # Whatever it had come to, when it is over nothing runs that nobody knows of.
+        for delay in (0, 0.02, 0.05, 0.1, 0.2):
+            process = self.start_program("start", "m1")
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            self.finish_program(process)
+            self.assertEqual((self.vm_pids(), self.monitor_pids()), ([], []), delay)
+        self.assert_stopped_and_usable()
+
     def test_ctrl_c_before_the_guest_listens(self):
         self.behave(boot=600)
         process = self.start_program("start", "m1")

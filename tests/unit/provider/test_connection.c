@@ -62,7 +62,7 @@ static void writes_what_podman_writes(void **state)
     cleanup_free char *folder = temp_path(state, "config/containers");
     cleanup_free char *file = xasprintf("%s/podman-connections.json", folder);
     assert_ok(connection_check_free(file, "vm", &err), err);
-    assert_ok(connection_remove(file, "vm", &err), err);
+    assert_ok(connection_remove(file, "vm", NULL, &err), err);
     assert_false(file_exists(folder));
 
     assert_ok(connection_add(file, &vm, &err), err);
@@ -75,7 +75,7 @@ static void writes_what_podman_writes(void **state)
     moved.host = "fe80::1%en0";
     assert_ok(connection_add(file, &moved, &err), err);
     expect(file, GOLDEN("vm", "[fe80::1%25en0]"));
-    assert_ok(connection_remove(file, "vm", &err), err);
+    assert_ok(connection_remove(file, "vm", NULL, &err), err);
     expect(file, "{\"Connection\":{},\"Farm\":{}}\n");
 
     moved.host = LOCAL;
@@ -96,6 +96,35 @@ static void takes_names_once(void **state)
     assert_fails(connection_check_free(file, "a", &err), err, EEXIST, "\"a-root\" already");
 }
 
+// An entry of the name with another key is somebody else's: neither replaced nor removed.
+static void leaves_entries_of_others_alone(void **state)
+{
+    struct error err;
+    cleanup_free char *file = temp_path(state, "others.json");
+    static const char others[] = "{\"Connection\":{\"Default\":\"m\",\"Connections\":{\"m\":{"
+                                 "\"URI\":\"ssh://me@there:22/x\",\"Identity\":\"/theirs\"}}}}\n";
+    put_text(file, others);
+    const struct connection connection = {.machine = "m",
+                                          .host = "127.0.0.1",
+                                          .port = 2222,
+                                          .user = "core",
+                                          .uid = 1000,
+                                          .identity = "/ours"};
+    assert_fails(connection_check_own(file, "m", "/ours", &err), err, EEXIST,
+                 "cannot overwrite connection \"m\"");
+    assert_fails(connection_add(file, &connection, &err), err, EEXIST,
+                 "cannot overwrite connection \"m\"");
+    assert_ok(connection_remove(file, "m", "/ours", &err), err);
+    cleanup_free char *kept = get_text(file);
+    assert_string_equal(kept, others);
+
+    assert_ok(connection_remove(file, "m", "/theirs", &err), err);
+    assert_ok(connection_check_own(file, "m", "/ours", &err), err);
+    assert_ok(connection_add(file, &connection, &err), err);
+    assert_ok(connection_check_own(file, "m", "/ours", &err), err);
+    assert_ok(connection_add(file, &connection, &err), err);
+}
+
 static void keeps_what_it_does_not_know(void **state)
 {
     struct error err;
@@ -106,7 +135,8 @@ static void keeps_what_it_does_not_know(void **state)
         "  \"Later\": [1, 2.5, \"\\u00e9/\"],\n"
         "  \"Connection\": {\"New\": true, \"Connections\": {\n"
         "    \"z\": {\"IsMachine\": true, \"TLSCA\": \"/ca\", \"Why\": {}, \"URI\": \"tcp://z\"},\n"
-        "    \"vm\": {\"IsMachine\": true, \"Note\": 1, \"URI\": \"old\"},\n"
+        "    \"vm\": {\"IsMachine\": true, \"Note\": 1, \"URI\": \"old\", \"Identity\": "
+        "\"/keys/id\"},\n"
         "    \"odd\": null}, \"Default\": \"z\"}}");
     assert_return_code(chmod(file, 0600), 0);
     assert_ok(connection_add(file, &vm, &err), err);
@@ -120,7 +150,7 @@ static void keeps_what_it_does_not_know(void **state)
                    "\"New\":true},\"Farm\":{\"Default\":\"f\",\"List\":{\"f\":[\"vm\",\"z\"]},"
                    "\"x\":null},\"Later\":[1,2.5,\"é/\"]}\n");
     assert_int_equal(mode_of(file), 0600);
-    assert_ok(connection_remove(file, "vm", &err), err);
+    assert_ok(connection_remove(file, "vm", NULL, &err), err);
     expect(file, "{\"Connection\":{\"Default\":\"z\",\"Connections\":{\"odd\":null,"
                  "\"z\":{\"URI\":\"tcp://z\",\"TLSCA\":\"/ca\",\"IsMachine\":true,\"Why\":{}}},"
                  "\"New\":true},\"Farm\":{\"Default\":\"f\",\"List\":{\"f\":[\"vm\",\"z\"]},"
@@ -162,7 +192,7 @@ static void broken_files_are_left_alone(void **state)
         cleanup_free char *file = fresh_file(state);
         put_text(file, broken[i]);
         assert_fails(connection_add(file, &vm, &err), err, EBADMSG, file);
-        assert_fails(connection_remove(file, "vm", &err), err, EBADMSG, file);
+        assert_fails(connection_remove(file, "vm", NULL, &err), err, EBADMSG, file);
         assert_fails(connection_set_default(file, "vm", &err), err, EBADMSG, file);
         assert_fails(connection_check_free(file, "vm", &err), err, EBADMSG, file);
         assert_fails(connection_default(file, &name, &uri, &err), err, EBADMSG, file);
@@ -200,7 +230,7 @@ static void default_rules(void **state)
             strbuf_addf(&text, "%s\"%s\":{\"URI\":\"ssh://%s:22/s\"}", comma, name, name);
         strbuf_adds(&text, "}}}");
         put_text(file, text.text);
-        assert_ok(connection_remove(file, "vm", &err), err);
+        assert_ok(connection_remove(file, "vm", NULL, &err), err);
 
         cleanup_json json_t *root = NULL;
         assert_ok(json_read_file(&root, file, &err), err);
@@ -248,7 +278,7 @@ static void unchanged_files_are_not_written(void **state)
     assert_return_code(stat(file, &before), 0);
     assert_ok(connection_add(file, &vm, &err), err);
     assert_ok(connection_set_default(file, "vm", &err), err);
-    assert_ok(connection_remove(file, "other", &err), err);
+    assert_ok(connection_remove(file, "other", NULL, &err), err);
     assert_return_code(stat(file, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
 }
@@ -344,7 +374,7 @@ static void many_at_once_lose_nothing(void **state)
             if (connection_add(file, &mine, &err) < 0)
                 _exit(1);
         }
-        _exit(i % 2 && connection_remove(file, machine, &err) < 0);
+        _exit(i % 2 && connection_remove(file, machine, NULL, &err) < 0);
     }
     for (int i = 0; i < WRITERS; i++) {
         int status = -1;
@@ -368,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_what_podman_writes),
         cmocka_unit_test(takes_names_once),
+        cmocka_unit_test(leaves_entries_of_others_alone),
         cmocka_unit_test(keeps_what_it_does_not_know),
         cmocka_unit_test(accepts_sparse_files),
         cmocka_unit_test(broken_files_are_left_alone),
