@@ -8,12 +8,14 @@
 #   unit, contract, conformance
 #                    one room at a time; command lines against what other tools accept; podman's
 #                    behaviour without a VM, with a stand-in and a real client
+#   fuzz             the fuzzer's corpus, replayed
 #   lifecycle        the program against a stand-in for QEMU with a real sshd
-#   sanitizers       unit, contract and lifecycle again, with ASan and UBSan
+#   engine           images: against qemu-img, full disks, kills, servers that do it wrong
+#   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
 #   vm               the program, real QEMU, a real guest, a real podman client
 #
-#   --quick       gcc only; style, unit and contract
+#   --quick       gcc only; no lifecycle, no engine
 #   --no-vm       all but vm
 #   --no-install  do not install missing packages
 #
@@ -172,8 +174,9 @@ fi
 
 if CC=gcc phase "build with gcc" compile "$out/gcc" -Dwerror=true; then
   tests "style" "$out/gcc" --suite style
-  tests "unit and contract" "$out/gcc" --suite unit --suite contract --suite conformance
+  tests "unit and contract" "$out/gcc" --suite unit --suite contract --suite conformance --suite fuzz
   [ -n "$quick" ] || tests "lifecycle" "$out/gcc" --suite lifecycle
+  [ -n "$quick" ] || tests "engine" "$out/gcc" --suite engine
 fi
 [ -z "$quick" ] || finish
 
@@ -186,7 +189,8 @@ if CC=gcc phase "build with sanitizers" compile "$out/asan" -Dwerror=false \
   -Db_sanitize=address,undefined -Doptimization=1; then
   export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 PMV_SLOW=3
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-  tests "sanitizers" "$out/asan" --suite unit --suite contract --suite conformance --suite lifecycle -t 3
+  tests "sanitizers" "$out/asan" --suite unit --suite contract --suite conformance \
+    --suite lifecycle --suite fuzz --suite engine -t 3
   unset ASAN_OPTIONS UBSAN_OPTIONS PMV_SLOW
 fi
 phase "macos" macos && { grep '^SKIPPED' "$logs/macos.log" || true; }

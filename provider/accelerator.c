@@ -140,8 +140,8 @@ static bool try_kvm(const struct tools *tools, const char *image, char **reason,
                  WEXITSTATUS(trial.wait_status) == kvm_guest_status(tools->arch);
     // A busy host can be late once, so a timeout is not remembered.
     // Neither is a guest that somebody's ctrl-C ended.
-    bool cut_short = !WIFEXITED(trial.wait_status) ||
-                     strstr(trial.words.text, "terminating on signal") != NULL;
+    bool cut_short =
+        !WIFEXITED(trial.wait_status) || strstr(trial.words.text, "terminating on signal") != NULL;
     *lasting = ran == 0 && !trial.timed_out && (trial.gave_up || !cut_short);
     if (!works) {
         cleanup_free char *line = telling_line(&trial);
