@@ -27,7 +27,11 @@ needed() { # KIND-PURPOSE: prints the packages
     debian-guest)
       echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils ;;
     brew-build) echo meson ninja pkgconf jansson libssh2 libarchive libdeflate zstd openssl@3 curl ;;
-    brew-run) echo krunkit vfkit ;;
+    brew-run)
+      # krunkit and vmnet-helper come from taps of their own; krunkit is for Apple silicon alone.
+      [ "$(uname -m)" != arm64 ] || echo libkrun/krun/krunkit
+      echo vfkit nirs/vmnet-helper/vmnet-helper
+      ;;
     brew-guest) ;; # only on Debian
     brew-test) echo cmocka clang-format llvm shellcheck codespell ;;
     *) die "no purpose '${1#*-}': build, run, test or guest" ;;

@@ -30,10 +30,10 @@ struct ssh_session; // opaque: socket, libssh2 session
 
 // Connects, proves the host key, logs in. Codes: ECONNREFUSED, EHOSTUNREACH (with the macOS 15
 // Local Network hint), ETIMEDOUT, ECONNRESET (also: sshd turned us away for now): nothing there
-// yet, try again; EPERM: somebody else's host key (never retried); EACCES: our key was refused (try
-// again: accounts may still be being made, but slowly: sshd 9.8 and later punishes repeated
-// failures); ENOENT, EINVAL: the identity cannot be read or used, or the target makes no sense;
-// EPROTO: the peer is not SSH.
+// yet, try again; EPERM: somebody else's host key (a guest whose first boot has yet to put it in
+// place can still come right); EACCES: our key was refused (try again: accounts may still be being
+// made, but slowly: sshd 9.8 and later punishes repeated failures); ENOENT, EINVAL: the identity
+// cannot be read or used, or the target makes no sense; EPROTO: the peer is not SSH.
 int ssh_open(struct ssh_session **session, const struct ssh_target *target, struct error *err);
 void ssh_free(struct ssh_session *session); // NULL is nothing to free
 
