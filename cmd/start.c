@@ -151,7 +151,7 @@ static int start_under_lock(const char *name, const struct start_options *option
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
     if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
-    if (settle_guest(m, err) < 0)
+    if (settle_guest(m, SETTLE_PROXIES, err) < 0)
         return -1;
     if (!change_default)
         return 0;

@@ -26,6 +26,10 @@ const struct provider *provider_at(unsigned index);
 // Whether the row can run on this system at all (platform_providers).
 bool provider_is_native(const struct provider *provider);
 
+// EINVAL: the machine's size is more than the hypervisor takes.
+int provider_check_size(const struct provider *provider, const struct machine *m,
+                        struct error *err);
+
 // Everything that start needs to know before it runs something, found on this host. It also
 // makes what the command line relies on: the runtime folder, the link for a path that cannot be
 // said, a variable store. A control socket that nobody answers is removed; one that is answered is

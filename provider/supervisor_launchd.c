@@ -261,12 +261,24 @@ static int clear(const struct machine *m, struct error *err)
     return 0;
 }
 
-static int autostart(const struct machine *m, bool on, struct error *err)
+// Where launchd looks for what to load at login.
+static char *agents_folder(void)
 {
     cleanup_free char *home = paths_home();
+    return xasprintf("%s/Library/LaunchAgents", home);
+}
+
+static char *agent_path(const struct machine *m)
+{
+    cleanup_free char *folder = agents_folder();
     cleanup_free char *label = launchd_label(m->name);
-    cleanup_free char *folder = xasprintf("%s/Library/LaunchAgents", home);
-    cleanup_free char *path = xasprintf("%s/%s.plist", folder, label);
+    return xasprintf("%s/%s.plist", folder, label);
+}
+
+static int autostart(const struct machine *m, bool on, struct error *err)
+{
+    cleanup_free char *folder = agents_folder();
+    cleanup_free char *path = agent_path(m);
     if (!on)
         return unlink(path) < 0 && errno != ENOENT ? error_errno(err, "cannot remove '%s'", path)
                                                    : 0;
@@ -275,10 +287,17 @@ static int autostart(const struct machine *m, bool on, struct error *err)
     return write_plist(m, path, login_timeout_s, true, err);
 }
 
+static bool autostarts(const struct machine *m)
+{
+    cleanup_free char *path = agent_path(m);
+    return file_exists(path);
+}
+
 const struct supervisor supervisor_launchd = {
     .name = "launchd",
     .start = start,
     .stop = stop,
     .clear = clear,
     .autostart = autostart,
+    .autostarts = autostarts,
 };

@@ -75,8 +75,16 @@ static int autostart(const struct machine *m, bool on, struct error *err)
 {
     if (!on)
         return 0;
-    return error_set(err, ENOTSUP, "machine \"%s\" cannot be started at login on this system",
-                     m->name);
+    return error_set(err, ENOTSUP,
+                     "machine \"%s\" cannot be started at login on this system: have "
+                     "`podman-machine-vmnet start %s` run by a systemd user unit of your own",
+                     m->name, m->name);
+}
+
+static bool autostarts(const struct machine *m)
+{
+    (void)m;
+    return false;
 }
 
 const struct supervisor supervisor_process = {
@@ -85,4 +93,5 @@ const struct supervisor supervisor_process = {
     .stop = stop,
     .clear = clear,
     .autostart = autostart,
+    .autostarts = autostarts,
 };
