@@ -418,6 +418,7 @@ const struct command command_init = {
     .summary = "Initialize a virtual machine",
     .details = "Initialize a virtual machine",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

@@ -187,6 +187,7 @@ const struct command command_set = {
     .details = "Set an updatable virtual machine setting",
     .examples = "set --rootful=false\nset --cpus 4 --memory 8192 myvm",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

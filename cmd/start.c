@@ -133,10 +133,10 @@ static int start_under_lock(const char *name, const struct start_options *option
     if (interrupted())
         return interrupt_error(err);
     uint64_t old_port = m->ssh.port;
-    int64_t begun_ns = clock_wall_ns();
     const struct supervisor *supervisor = supervisor_for(m);
-    if (supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
-        follow_start(m, supervisor, monitor, begun_ns,
+    if (status_forget(name, err) < 0 ||
+        supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
+        follow_start(m, supervisor, monitor,
                      options->json    ? FOLLOW_JSON
                      : options->quiet ? FOLLOW_QUIET
                                       : FOLLOW_PEOPLE,
@@ -290,6 +290,7 @@ const struct command command_start = {
     .summary = "Start an existing machine",
     .details = "Start a managed virtual machine, and wait until its podman answers",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

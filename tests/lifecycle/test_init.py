@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -130,6 +131,20 @@ class Init(harness.MachineTest):
         self.refused(*self.argv("--image", "docker://quay.io/podman/machine-os"))
         self.refused(*self.argv("--image", "fedora-9"))
         self.assert_nothing_there()
+
+    def test_words_that_are_lost(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            argv = [harness.BINARY, "init", "--provider", "qemu", "--image", self.image(),
+                    "--disk-size", "1", "m1"]
+            done = subprocess.run(argv, env=self.env, stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("cannot write to standard output", done.stderr)
+            self.assertEqual(self.state("m1"), "stopped")
+            # What was asked for is another matter.
+            done = subprocess.run([harness.BINARY, "inspect", "m1"], env=self.env, stdout=full,
+                                  check=False, stderr=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 125)
 
     def test_dev_null(self):
         """podman's own tests init machines like that; they never boot."""

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """start when something goes wrong: what is said, how soon, and that nothing is left running."""
 
+import json
 import os
 import signal
 import sys
@@ -53,6 +54,17 @@ class Start(harness.MachineTest):
         done = self.refused("start", "m1")
         self.assertIn("qemu-system-x86_64", done.err)
         self.assertEqual(self.state(), "stopped")
+
+    def test_a_clock_that_was_set_back(self):
+        # What an earlier run has left seems to come from this one.
+        for phase in ("failed", "ready"):
+            with open(self.machine_file("m1", "status.json"), "w", encoding="utf-8") as file:
+                json.dump({"phase": phase, "detail": "long ago", "monitor_pid": 2,
+                           "changed": "2200-01-01T00:00:00Z", "vm_pid": 3, "port": 1}, file)
+            done = self.ok("start", "m1")
+            self.assertNotIn("long ago", done.err)
+            self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
+            self.ok("stop", "m1")
 
     def test_ssh_that_never_answers(self):
         self.behave(ssh="silent")
