@@ -183,11 +183,13 @@ static int write_plist(const struct machine *m, const char *path, int64_t timeou
                        struct error *err)
 {
     CLEANUP(strvec_release) struct strvec environment = STRVEC_INIT;
-    cleanup_free char *self = platform_executable();
+    cleanup_free char *executable = platform_executable();
     cleanup_free char *log = machine_path(m->name, MACHINE_MONITOR_LOG);
     cleanup_free char *text = NULL;
-    if (!self)
+    if (!executable)
         return error_set(err, ENOENT, "cannot find our own executable");
+    // The list outlives this version of the program.
+    cleanup_free char *self = process_lasting_path(executable, platform_program_dirs);
     collect_environment(&environment);
     const struct launchd_job job = {
         .machine = m->name,

@@ -165,6 +165,12 @@ class Set(harness.MachineTest):
         self.assertEqual(job["ProgramArguments"][1:], ["monitor", "--timeout=1800", "--at-login",
                                                        "m1"])
         self.assertEqual(job["EnvironmentVariables"]["HOME"], self.home)
+        # As Homebrew has it: a link on PATH, which an update leads to the next version.
+        link = os.path.join(self.bin, "podman-machine-vmnet")
+        os.symlink(harness.BINARY, link)
+        self.ok("set", "--autostart", "m1")
+        with open(agent, "rb") as file:
+            self.assertEqual(plistlib.load(file)["ProgramArguments"][0], link)
         self.ok("set", "--autostart=false", "m1")
         self.assertFalse(self.settings()["Autostart"])
         self.assertFalse(os.path.exists(agent))
