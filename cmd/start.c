@@ -30,6 +30,7 @@
 #include "provider/connection.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/preflight.h"
 #include "provider/registration.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
@@ -38,6 +39,7 @@ const uint64_t start_default_timeout_s = 1800;
 static const uint64_t longest_timeout_s = 30 * 24 * 3600;
 
 static const int64_t api_socket_ms = 20000;
+static const uint64_t least_space = (uint64_t)1 << 30; // what a guest's updates can take
 
 // Refuses a machine that runs; one that is on its way down is waited for.
 static int wait_until_startable(const char *name, struct error *err)
@@ -76,10 +78,15 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
-    if (provider_probe(provider, m, &tools, err) < 0)
+    if (preflight_ssh(err) < 0 || provider_probe(provider, m, &tools, err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);
+    uint64_t space;
+    if (preflight_free_space(&space) && space < least_space && !quiet)
+        log_warn("only %" PRIu64 " MiB are free for the machine's disk: what the guest writes is "
+                 "lost when nothing is left",
+                 space >> 20);
     return 0;
 }
 

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/platform.h"
 #include "provider/control.h"
 #include "provider/host.h"
 #include "provider/machine.h"
 #include "provider/paths.h"
+#include "provider/preflight.h"
 
 static const struct provider providers[] = {
     {
@@ -80,6 +82,17 @@ int provider_check_size(const struct provider *provider, const struct machine *m
                        hypervisor, err);
 }
 
+// Of tools that work, but not as well as they could.
+static void advise(struct tools *tools)
+{
+    cleanup_free char *hypervisor = preflight_advice(tools->hypervisor, &tools->hypervisor_version);
+    cleanup_free char *network = preflight_advice(tools->network, &tools->network_version);
+    const char *path = hypervisor ? tools->hypervisor : tools->network;
+    const char *advice = hypervisor ? hypervisor : network;
+    if (advice && !tools->notice)
+        tools->notice = xasprintf("'%s' is old: %s", path, advice);
+}
+
 int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
                    struct error *err)
 {
@@ -87,11 +100,13 @@ int provider_probe(const struct provider *provider, const struct machine *m, str
     found.arch = platform_arch();
     found.folder = machine_folder(m->name);
     found.control = machine_path(m->name, MACHINE_CONTROL_SOCKET);
-    if (provider_check_size(provider, m, err) < 0 || paths_make_runtime(err) < 0 ||
+    if (provider_check_size(provider, m, err) < 0 ||
+        preflight_host(provider->hypervisor, err) < 0 || paths_make_runtime(err) < 0 ||
         control_prepare(found.control, err) < 0 ||
         provider->hypervisor->probe(&found, m, err) < 0 ||
         provider->network->probe(&found, m, provider->hypervisor, err) < 0)
         return -1;
+    advise(&found);
     *tools = found;
     found = (struct tools)TOOLS_INIT;
     return 0;

@@ -263,23 +263,16 @@ static int clear(const struct machine *m, struct error *err)
     return 0;
 }
 
-// Where launchd looks for what to load at login.
-static char *agents_folder(void)
-{
-    cleanup_free char *home = paths_home();
-    return xasprintf("%s/Library/LaunchAgents", home);
-}
-
 static char *agent_path(const struct machine *m)
 {
-    cleanup_free char *folder = agents_folder();
+    cleanup_free char *folder = paths_launch_agents();
     cleanup_free char *label = launchd_label(m->name);
     return xasprintf("%s/%s.plist", folder, label);
 }
 
 static int autostart(const struct machine *m, bool on, struct error *err)
 {
-    cleanup_free char *folder = agents_folder();
+    cleanup_free char *folder = paths_launch_agents();
     cleanup_free char *path = agent_path(m);
     if (!on)
         return unlink(path) < 0 && errno != ENOENT ? error_errno(err, "cannot remove '%s'", path)

@@ -66,6 +66,15 @@ class Start(harness.MachineTest):
             self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
             self.ok("stop", "m1")
 
+    def test_little_space(self):
+        words = ('mount -t tmpfs -o size=64m none "$HOME" && '
+                 '"$0" init --provider qemu --disk-size 1 --image "$1" m2 && '
+                 '"$0" start m2; "$0" stop m2')
+        done = self.run_program("--user", "--map-root-user", "--mount", "sh", "-c", words,
+                                harness.BINARY, self.image(), program="unshare")
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.err, r"only [56]\d MiB are free for the machine's disk")
+
     def test_ssh_that_never_answers(self):
         self.behave(ssh="silent")
         begun = time.monotonic()
