@@ -132,6 +132,32 @@ class Start(harness.MachineTest):
         self.assertEqual(len(self.vm_pids()), 1)
         self.assert_running_then_gone()
 
+    def test_a_script_that_is_run_again(self):
+        self.behave(boot=1)
+        first = self.start_program("start", "m1")
+        self.wait_for("the VM", lambda: self.events("guest"))
+        done = self.ok("start", "--exist-ok", "m1")
+        self.assertEqual(done.out, 'Starting machine "m1"\nMachine "m1" is already running\n')
+        self.assertEqual(self.state(), "running")
+        self.assertEqual(self.finish_program(first).code, 0)
+        self.refused("start", "m1", words='unable to start "m1": already running')
+        self.assertEqual(json.loads(self.ok("start", "--exist-ok", "--format", "json", "m1").out),
+                         {"machine": "m1", "phase": "ready"})
+        self.assertEqual(len(self.events("guest")), 1)
+        self.assert_running_then_gone()
+
+    def test_one_that_is_on_its_way_already(self):
+        """Its start was killed, and the monitor goes on."""
+        self.behave(states=[[0.1, "running packages\n"], [2, "done\n"]])
+        process = self.start_program("start", "m1")
+        self.wait_for("the machine to come up", lambda: self.events("ssh"))
+        process.kill()
+        process.communicate()
+        self.refused("start", "--exist-ok", "--timeout", "1", "m1",
+                     words='unable to start "m1": it is still starting')
+        self.ok("start", "--exist-ok", "m1")
+        self.assert_running_then_gone()
+
     def test_ctrl_c(self):
         self.behave(states=[[0.1, "running packages\n"]])
         process = self.start_program("start", "m1")
