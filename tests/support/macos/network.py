@@ -24,6 +24,7 @@ import os
 import subprocess
 import sys
 import time
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "PMV_IN_NAMESPACE"
@@ -70,6 +71,11 @@ def enter():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True, env=environment())
 
 
+def bridge_mac(name):
+    """The host's own address on the network of that name."""
+    return f"36:00:64:00:00:{zlib.crc32(name.encode()) & 0xff:02x}"
+
+
 class World:
     """Bridges and bootpd, until close(). `folder` is for its files, outside of any machine's.
     `networks` as NETWORKS: name to bridge and address, `leases`: whether bootpd serves it."""
@@ -103,10 +109,10 @@ class World:
 
     def make_bridges(self):
         lines = []
-        for number, facts in enumerate(self.networks.values()):
+        for name, facts in self.networks.items():
             bridge = facts["bridge"]
             # An address of its own: otherwise it takes a port's, and changes as ports go.
-            lines += [f"link add {bridge} address 36:00:64:00:00:{number:02x} mtu {facts['mtu']} "
+            lines += [f"link add {bridge} address {bridge_mac(name)} mtu {facts['mtu']} "
                       "type bridge stp_state 0 forward_delay 0 mcast_snooping 0",
                       f"addr add {facts['address']} dev {bridge}", f"link set {bridge} up"]
         self.ip(lines)
