@@ -173,7 +173,13 @@ class Keeper:
         job.signal(number)
 
     def print(self, target):
-        return self.find(target)[1].describe(target)
+        if target.count("/") == 1:
+            if target not in self.domains:
+                raise Refused(NO_DOMAIN, WORDS[NO_DOMAIN])
+            services = "".join(f"\t\t{job.process.pid if job.process else 0:8} - \t{label}\n"
+                               for label, job in self.domains[target].items())
+            return f"{target} = {{\n\ttype = user\n\tservices = {{\n{services}\t}}\n}}\n"
+        return self.find(service_target(target))[1].describe(target)
 
     def set_enabled(self, target, enabled):
         domain, _, label = target.rpartition("/")
@@ -248,7 +254,8 @@ def perform(keeper, argv):
         keeper.variables[name] = value
         return None
     target, = words
-    return {"bootout": keeper.bootout, "print": keeper.print}[verb](service_target(target))
+    return keeper.print(target) if verb == "print" else \
+        {"bootout": keeper.bootout}[verb](service_target(target))
 
 
 FAILED = {"bootstrap": "Bootstrap failed: {}: {}", "bootout": "Boot-out failed: {}: {}",
