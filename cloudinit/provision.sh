@@ -220,7 +220,7 @@ selinux_on() { [ -e "$root/sys/fs/selinux/enforce" ]; }
 #   pmv_sshd_*   Debian: the same for the whole sshd in one domain; a user's podman is unconfined
 #   pmv_agent_*  qemu-guest-agent
 # Our own program on vsock needs none: systemd runs what is bin_t in unconfined_service_t on Fedora
-# (selinux-policy 41, unconfined.te), in initrc_t on Debian, and both may use every kind of socket.
+# (selinux-policy 41, module unconfined), in initrc_t on Debian, and both may use every kind of socket.
 # Sets `rules`, the names, and `rule_files`.
 write_rules() {
   rules='' rule_files=''
