@@ -184,13 +184,10 @@ item_start() {
 item_address() {
   title="the machine has an address of its own"
   need_vmnet && need_running || return
-  local address
-  address=$(field Vmnet.Address)
-  case $address in
-    '' | 127.* | ::1) fail "its address is '$address'" ;;
-    *) figure "$address" ;;
-  esac
+  within 60 has_address || fail "its address is '$(field Vmnet.Address)'"
+  figure "$(field Vmnet.Address)"
 }
+has_address() { case $(field Vmnet.Address) in '' | 127.* | ::1) return 1 ;; esac; }
 
 item_reach() {
   title="this terminal reaches that address (Local Network privacy)"
@@ -348,7 +345,7 @@ item_isolation() {
 
 item_launchd() {
   title="launchd keeps the monitor"
-  need_mac && need_running || return
+  need_program launchctl && need_running || return
   launchctl print "gui/$(id -u)/$(label)" >"$work/out" 2>&1 ||
     launchctl print "user/$(id -u)/$(label)" >"$work/out" 2>&1 || fail "there is no job $(label)"
   grep 'state = running' "$work/out" >/dev/null || fail "the job is loaded but does not run"
@@ -409,13 +406,13 @@ item_autostart() {
   title="set --autostart makes and removes a launch agent"
   local plist
   plist=$HOME/Library/LaunchAgents/$(label).plist
-  need_mac || return
+  need_program launchctl || return
   "$program" set --help | grep -e --autostart >/dev/null ||
     { absent "this version has no set --autostart"; return; }
   need_stopped || return
   run "$program" set --autostart "$name" || return
-  run plutil -lint "$plist"
-  [ "$(plutil -extract RunAtLoad raw "$plist" 2>/dev/null)" = true ] || fail "no RunAtLoad in it"
+  grep -A 1 RunAtLoad "$plist" | grep '<true/>' >/dev/null || fail "no RunAtLoad in '$plist'"
+  ! command -v plutil >/dev/null || run plutil -lint "$plist"
   run "$program" set --autostart=false "$name"
   [ ! -e "$plist" ] || fail "'$plist' is left"
 }
@@ -434,7 +431,7 @@ item_rm() {
   ! grep "\"$name\(-root\)\{0,1\}\"" \
     "${PODMAN_CONNECTIONS_CONF:-${XDG_CONFIG_HOME:-$HOME/.config}/containers/podman-connections.json}" \
     >/dev/null 2>&1 || fail "a connection is left"
-  on_mac || return
+  command -v launchctl >/dev/null || return
   ! launchctl print "gui/$(id -u)/$(label)" >/dev/null 2>&1 || fail "the launchd job is left"
   [ ! -e "$HOME/Library/LaunchAgents/$(label).plist" ] || fail "the launch agent is left"
 }

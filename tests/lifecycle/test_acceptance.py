@@ -10,11 +10,12 @@ import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import mac  # noqa: E402
 
 SCRIPT = os.path.join(harness.HERE, "../../contrib/macos/acceptance.sh")
 
 
-class Acceptance(harness.MachineTest):
+class Acceptance:
     def accept(self, *argv, provider="qemu", code=0, image=None):
         done = self.run_program("--program", harness.BINARY, "--provider", provider, "--image",
                                 image or self.image(), "--timeout", "60", *argv, program=SCRIPT,
@@ -28,6 +29,8 @@ class Acceptance(harness.MachineTest):
         for item in items.split():
             self.assertEqual(self.results.get(item), word, f"{item}\n{done}")
 
+
+class OnLinux(Acceptance, harness.MachineTest):
     def test_qemu(self):
         """From init to rm, and nothing is left."""
         # The stand-in for podman's API knows no more than a ping.
@@ -49,20 +52,6 @@ class Acceptance(harness.MachineTest):
                 if name not in names and not os.path.lexists(link):
                     os.symlink(os.path.join(source, name), link)
         return f"{self.bin}:{folder}"
-
-    def test_vmnet(self):
-        for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
-        self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
-                     "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-                     "PODMAN_MACHINE_VMNET_LEASES": os.path.join(self.top, "leases"),
-                     "PODMAN_MACHINE_VMNET_MDNS": "127.0.0.1:9"}
-        only = "tools init start address ssh api offload monitor helper stop again rm"
-        done = self.accept(*[word for item in only.split() for word in ("--only", item)],
-                           provider="vmnet-krunkit")
-        self.assert_results(done, "pass", only)
-        self.assertIn("192.168.64.7", done.out)
-        self.assert_nothing_left("pmv-accept")
 
     def test_a_machine_that_does_not_start(self):
         self.behave(die={"after": 0.1, "status": 3, "log": ["could not map the moon"]})
@@ -102,5 +91,15 @@ class Acceptance(harness.MachineTest):
             self.assertIn(f"\nitem_{item}() {{\n", self.text(SCRIPT))
 
 
+class OnMac(Acceptance, mac.MacTest):
+    def test_vmnet(self):
+        only = ("tools init start address ssh api offload launchd monitor helper stop again autostart "
+                "rm reach neighbours isolation")
+        done = self.accept(*[word for item in only.split() for word in ("--only", item)],
+                           provider="vmnet-krunkit")
+        self.assert_results(done, "pass", only)
+        self.assert_nothing_left("pmv-accept")
+
+
 if __name__ == "__main__":
-    sys.exit(harness.main())
+    mac.main()
