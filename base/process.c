@@ -49,7 +49,7 @@ char *process_find(const char *name, const char *const *dirs)
     return NULL;
 }
 
-static int open_pipe(int ends[2], struct error *err)
+int process_pipe(int ends[2], struct error *err)
 {
     if (pipe(ends) < 0)
         return error_errno(err, "cannot make a pipe");
@@ -120,11 +120,11 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     log_debug("running %s", shown);
 
     int out_pipe[2], err_pipe[2];
-    if (open_pipe(out_pipe, err) < 0)
+    if (process_pipe(out_pipe, err) < 0)
         return -1;
     cleanup_close int out_read = out_pipe[0];
     cleanup_close int out_write = out_pipe[1];
-    if (open_pipe(err_pipe, err) < 0)
+    if (process_pipe(err_pipe, err) < 0)
         return -1;
     cleanup_close int err_read = err_pipe[0];
     cleanup_close int err_write = err_pipe[1];

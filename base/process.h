@@ -15,6 +15,9 @@
 // Other programs. Always an argv vector, never a shell; every descriptor that we open is
 // close-on-exec, so a child gets 0, 1, 2 and what is named here.
 
+// A pipe, both ends close-on-exec.
+int process_pipe(int ends[2], struct error *err);
+
 // The absolute path of `name`: as it is when it holds a slash, else the first executable file
 // in the NULL-terminated `dirs` (may be NULL) and then in $PATH. The caller frees; NULL: none.
 char *process_find(const char *name, const char *const *dirs);

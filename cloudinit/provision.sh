@@ -257,6 +257,32 @@ selinux() {
   rules_loaded || must install_rules
 }
 
+### volumes #######################################################################################
+
+# Before basic.target, so before everything that may run a container; after the boot's tidying of
+# temporary folders, which a volume may be in.
+volumes() {
+  begin volumes
+  put "/etc/systemd/system/$VOLUMES_UNIT" "[Unit]
+Description=Mount the folders of this podman machine's host
+DefaultDependencies=no
+After=sysinit.target
+Before=basic.target shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=$VOLUMES_PROGRAM
+TimeoutStartSec=180
+
+[Install]
+WantedBy=multi-user.target"
+  must systemctl daemon-reload
+  enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
+  must systemctl start "$VOLUMES_UNIT"
+}
+
 ### user ##########################################################################################
 
 # Sets `uid`, `gid`, `home` and `groups`, the groups that the user should be in but is not.
@@ -413,6 +439,7 @@ begin packages
 packages
 [ -z "$AGENT" ] || agent
 ! selinux_on || selinux
+[ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
 # What `done` says must not be lost to a power cut that comes after it.
