@@ -278,6 +278,13 @@ TimeoutStartSec=180
 
 [Install]
 WantedBy=multi-user.target"
+  # A file that is new on the host is seen by the next podman at the latest.
+  if [ -n "$CONTAINERS_SHARED" ]; then
+    put /etc/systemd/system/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-$VOLUMES_PROGRAM refresh"
+    put /etc/systemd/user/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-/usr/bin/sudo -n $VOLUMES_PROGRAM refresh"
+  fi
   must systemctl daemon-reload
   enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
   must systemctl start "$VOLUMES_UNIT"

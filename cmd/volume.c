@@ -193,7 +193,7 @@ int volumes_read(struct mounts *mounts, const struct strvec *words, const char *
             continue;
         if (!by_default && strncmp(err->message, "machine mount", 13) == 0)
             return -1;
-        error_prefix(err, "volume \"%s\"", whole);
+        error_prefix(err, "volume \"%.200s\"", whole); // leaves room for the reason
         if (!by_default)
             return -1;
         log_warn("%s", err->message);

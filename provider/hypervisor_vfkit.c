@@ -20,6 +20,7 @@
 // Devices are cut at ',' (pkg/config/virtio.go); the boot loader's list also takes '"' for quoting
 // (pkg/cmdline/string_slice.go). '=' is cut only once, so it may be in a path.
 static const char unspeakable[] = ",\"";
+static const char unspeakable_to_devices[] = ",";
 
 static int vfkit_probe(struct tools *tools, const struct machine *m, struct error *err)
 {
@@ -51,14 +52,14 @@ static void add_uri_path(struct strbuf *uri, const char *path)
 
 static int vfkit_share(struct tools *tools, const struct machine *m, struct error *err)
 {
-    return shares_speak(&tools->shares, m, unspeakable, err);
+    return shares_speak(&tools->shares, m, unspeakable_to_devices, err);
 }
 
 static int append_shares(const struct tools *tools, struct strvec *argv, struct error *err)
 {
     for (size_t i = 0; i < tools->shares.count; i++) {
         const struct share *share = &tools->shares.items[i];
-        if (strpbrk(share->path, unspeakable))
+        if (strpbrk(share->path, unspeakable_to_devices))
             return error_set(err, EINVAL, "vfkit cannot be told the path '%s'", share->path);
         strvec_push(argv, "--device");
         strvec_pushf(argv, "virtio-fs,sharedDir=%s,mountTag=%s", share->path, share->mount->tag);
