@@ -49,6 +49,10 @@ int process_exec(const struct strvec *argv, struct error *err);
 // For a child before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
 
+// For a child that will have many files open, as one that serves folders does: as many as it may.
+// (macOS starts programs with a limit of 256.)
+void process_raise_file_limit(void);
+
 // Kills a child and waits for it; then the variable is 0, as it may be before.
 void process_end(pid_t *pid);
 

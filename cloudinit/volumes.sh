@@ -45,11 +45,17 @@ done
 # make_folder PATH: also in a root folder that was made immutable, as ostree does.
 make_folder() {
   [ -d "$1" ] && return
-  mkdir -p "$1" 2>/dev/null && return
-  chattr -i "$root/" 2>/dev/null
+  case $(lsattr -d "$root/" 2>/dev/null) in
+  ????i*) ;;
+  *)
+    mkdir -p "$1"
+    return
+    ;;
+  esac
+  chattr -i "$root/"
   mkdir -p "$1"
   made=$?
-  chattr +i "$root/" 2>/dev/null
+  chattr +i "$root/"
   return "$made"
 }
 

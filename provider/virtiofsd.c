@@ -94,6 +94,7 @@ static void become(const struct strvec *argv, const char *folder, int listener, 
         close(log);
         close(kept);
         process_reset_signals();
+        process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
     log_error("cannot run '%s' in '%s': %s", argv->items[0], folder, strerror(errno));

@@ -44,6 +44,7 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
         if (null_fd > STDERR_FILENO)
             close(null_fd);
         process_reset_signals();
+        process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
     int reason = errno;

@@ -26,6 +26,7 @@ static const char fake[] = "#!/bin/sh\n"
                            "mount) [ ! -e \"$root/broken\" ] || { echo 'mount: no\nsuch device'; "
                            "exit 32; } ;;\n"
                            "modprobe) exit 1 ;;\n"
+                           "lsattr) cat \"$root/attributes\" ;;\n"
                            "esac\n";
 static char *root;
 
@@ -51,7 +52,8 @@ static char *get(const char *path)
 
 static int make_guest(void **state)
 {
-    static const char *const names[] = {"mount", "mountpoint", "timeout", "modprobe", "chattr"};
+    static const char *const names[] = {"mount",    "mountpoint", "timeout",
+                                        "modprobe", "chattr",     "lsattr"};
     root = temp_path(state, "guest.XXXXXX");
     assert_non_null(mkdtemp(root));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -131,9 +133,9 @@ static void parents_come_first(void **state)
                                                {tag_a, "/host folder", true}};
     run(items, 2, NULL);
     assert_calls(
-        "mountpoint[-q][%/host folder]\n"
+        "mountpoint[-q][%/host folder]\nlsattr[-d][%/]\n"
         "mount[-t][virtiofs][-o][ro][000000000011111111112222222222333333][%/host folder]\n"
-        "mountpoint[-q][%/host folder/it's \"ü\" $x]\n"
+        "mountpoint[-q][%/host folder/it's \"ü\" $x]\nlsattr[-d][%/]\n"
         "mount[-t][virtiofs][-o][rw][b][%/host folder/it's \"ü\" $x]\n");
     assert_state("done\n");
     cleanup_free char *folder = in_root("host folder/it's \"ü\" $x");
@@ -148,7 +150,7 @@ static void the_device_says_that_it_is_9p(void **state)
     put("sys/bus/virtio/devices/virtio1/device", "0x0009\n");
     put("sys/fs/selinux/enforce", "1");
     run(items, 1, NULL);
-    assert_calls("mountpoint[-q][%/a]\n"
+    assert_calls("mountpoint[-q][%/a]\nlsattr[-d][%/]\n"
                  "mount[-t][9p][-o][rw,trans=virtio,version=9p2000.L,msize=512000,context=system_u:"
                  "object_r:nfs_t:s0][0000000000111111111122222222223][%/a]\n");
     put("broken", "");
@@ -161,6 +163,10 @@ static void configuration_is_laid_over(void **state)
 {
     (void)state;
     static const struct seed_volume items[] = {{tag_a, "/etc/containers", false}};
+    put("etc/containers/policy.json", "{}");
+    put("run/pmv/containers/.keep", "");
+    put("var/lib/podman-machine-vmnet/containers/files/.keep", "");
+    put("var/lib/podman-machine-vmnet/containers/work/.keep", "");
     run(items, 1, NULL);
     assert_calls("mountpoint[-q][%/etc/containers]\n"
                  "mount[-t][virtiofs][-o][rw][000000000011111111112222222222333333]"
@@ -189,6 +195,22 @@ static void what_fails_is_told(void **state)
     assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
+// As ostree's: opened for the new folder alone.
+static void an_immutable_root(void **state)
+{
+    (void)state;
+    static const struct seed_volume items[] = {{tag_a, "/a", false}};
+    put("attributes", "----i---------e------- /\n");
+    run(items, 1, NULL);
+    assert_calls("mountpoint[-q][%/a]\nlsattr[-d][%/]\nchattr[-i][%/]\nchattr[+i][%/]\n"
+                 "mount[-t][virtiofs][-o][rw][000000000011111111112222222222333333][%/a]\n");
+    run(items, 1, NULL); // the folder is there
+    assert_calls("mountpoint[-q][%/a]\n"
+                 "mount[-t][virtiofs][-o][rw][000000000011111111112222222222333333][%/a]\n");
+    cleanup_free char *folder = in_root("a");
+    assert_true(file_exists(folder));
+}
+
 static void what_is_mounted_stays(void **state)
 {
     (void)state;
@@ -206,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_device_says_that_it_is_9p, make_guest, drop_guest),
         cmocka_unit_test_setup_teardown(configuration_is_laid_over, make_guest, drop_guest),
         cmocka_unit_test_setup_teardown(what_fails_is_told, make_guest, drop_guest),
+        cmocka_unit_test_setup_teardown(an_immutable_root, make_guest, drop_guest),
         cmocka_unit_test_setup_teardown(what_is_mounted_stays, make_guest, drop_guest),
     };
     return cmocka_run_group_tests_name("volumes", tests, temp_home_setup, temp_home_teardown);
