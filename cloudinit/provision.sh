@@ -267,6 +267,39 @@ selinux() {
   rules_loaded || must install_rules
 }
 
+### volumes #######################################################################################
+
+# Before basic.target, so before everything that may run a container; after the boot's tidying of
+# temporary folders, which a volume may be in.
+volumes() {
+  begin volumes
+  put "/etc/systemd/system/$VOLUMES_UNIT" "[Unit]
+Description=Mount the folders of this podman machine's host
+DefaultDependencies=no
+After=sysinit.target
+Before=basic.target shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=$VOLUMES_PROGRAM
+TimeoutStartSec=180
+
+[Install]
+WantedBy=multi-user.target"
+  # A file that is new on the host is seen by the next podman at the latest.
+  if [ -n "$CONTAINERS_SHARED" ]; then
+    put /etc/systemd/system/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-$VOLUMES_PROGRAM refresh"
+    put /etc/systemd/user/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-/usr/bin/sudo -n $VOLUMES_PROGRAM refresh"
+  fi
+  must systemctl daemon-reload
+  enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
+  must systemctl start "$VOLUMES_UNIT"
+}
+
 ### user ##########################################################################################
 
 # Sets `uid`, `gid`, `home` and `groups`, the groups that the user should be in but is not.
@@ -423,6 +456,7 @@ begin packages
 packages
 [ -z "$AGENT" ] || agent
 ! selinux_on || selinux
+[ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
 # What `done` says must not be lost to a power cut that comes after it.
