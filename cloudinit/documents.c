@@ -64,12 +64,13 @@ static const char sshd_config[] = "PermitRootLogin prohibit-password\n"
                                   "KbdInteractiveAuthentication no\n"
                                   "AllowStreamLocalForwarding yes\n";
 
-static json_t *write_program(const char *path, const char *text, struct error *err)
+static json_t *write_packed(const char *path, const char *permissions, const char *text,
+                            struct error *err)
 {
     cleanup_free char *packed = NULL;
     if (pack_text(text, &packed, err) < 0)
         return NULL;
-    return json_pack("{s:s, s:s, s:s, s:s}", "path", path, "permissions", "0755", "encoding",
+    return json_pack("{s:s, s:s, s:s, s:s}", "path", path, "permissions", permissions, "encoding",
                      "gz+b64", "content", packed);
 }
 
@@ -78,7 +79,7 @@ static json_t *write_files(const struct seed *seed, struct error *err)
     cleanup_free char *provision = provision_script(seed);
     cleanup_free char *agent = seed->vsock ? agent_script(seed) : NULL;
     cleanup_json json_t *files = json_array();
-    json_t *program = write_program(seed->provision_program, provision, err);
+    json_t *program = write_packed(seed->provision_program, "0755", provision, err);
     if (!program)
         return NULL;
     json_array_append_new(files, program);
@@ -86,10 +87,16 @@ static json_t *write_files(const struct seed *seed, struct error *err)
                                            "/etc/ssh/sshd_config.d/00-podman-machine-vmnet.conf",
                                            "permissions", "0600", "content", sshd_config));
     if (agent) {
-        json_t *agent_program = write_program(seed->vsock->program, agent, err);
+        json_t *agent_program = write_packed(seed->vsock->program, "0755", agent, err);
         if (!agent_program)
             return NULL;
         json_array_append_new(files, agent_program);
+    }
+    if (seed->playbook) {
+        json_t *playbook = write_packed(seed->playbook_file, "0600", seed->playbook, err);
+        if (!playbook)
+            return NULL;
+        json_array_append_new(files, playbook);
     }
     return json_incref(files);
 }

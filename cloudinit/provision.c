@@ -31,6 +31,7 @@ char *provision_script(const struct seed *seed)
     set(&script, "ROOTFUL", seed->rootful ? "yes" : "");
     set(&script, "AGENT", seed->agent_vsock ? "yes" : "");
     set(&script, "VSOCK_PROGRAM", seed->vsock ? seed->vsock->program : NULL);
+    set(&script, "PLAYBOOK", seed->playbook ? seed->playbook_file : NULL);
     set(&script, "TIMEZONE", seed->timezone);
     strbuf_adds(&script, provision_body);
     return strbuf_steal(&script);

@@ -19,7 +19,7 @@ root=${PROVISION_ROOT:-} # the tests' own root folder
 state=$root$STATE_FILE
 folder=${state%/*}
 log=$folder/log
-step=start
+step=start without=''
 [ -n "$root" ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
@@ -38,6 +38,14 @@ fail() {
   say "$step: $*"
   set_state "failed $step" "$@"
   exit 1
+}
+
+# For the user too, but no reason not to go on.
+notice() {
+  say "$step: $*"
+  if ! printf '%s\n' "$@" >"$folder/notice.new" || ! mv -f "$folder/notice.new" "$folder/notice"; then
+    fail "cannot write to '$folder'"
+  fi
 }
 
 must() { "$@" >"$log" 2>&1 || fail "'$*' failed:" "$(tail -n 6 "$log")"; }
@@ -72,6 +80,7 @@ find_missing() {
   if [ -n "$AGENT" ] && lacks qemu-ga; then
     missing="$missing qemu-guest-agent" vital="$vital qemu-guest-agent"
   fi
+  if [ -n "$PLAYBOOK" ] && lacks ansible-playbook; then missing="$missing ansible-core"; fi
   if has dnf; then
     ! lacks newuidmap || missing="$missing shadow-utils"
     ! lacks avahi-daemon || missing="$missing avahi nss-mdns"
@@ -158,7 +167,10 @@ packages() {
     fail "$reason" "$(tail -n 6 "$log")"
   fi
   rm -f "$folder/installing"
-  [ -z "$missing" ] || say "going on without $missing"
+  if [ -n "$missing" ]; then
+    without=$(tail -n 3 "$log")
+    say "going on without $missing"
+  fi
 }
 
 ### control plane #################################################################################
@@ -388,6 +400,36 @@ services() {
   fi
 }
 
+### playbook ######################################################################################
+
+# As podman has it (5.4 to 6.0): playbook.yaml in the user's home, run once, as the user, by a unit of
+# this name. Ansible wants UTF-8. There a failure is in the journal only; here it is told as well, and
+# does not keep the machine from working either.
+playbook() {
+  begin playbook
+  put "$home/playbook.yaml" "$(cat "$root$PLAYBOOK")"
+  must chown "$uid:$gid" "$root$home/playbook.yaml"
+  if ! has ansible-playbook; then
+    notice "the playbook was not run: there is no ansible-playbook (package ansible-core) in the guest" \
+      ${without:+"$without"}
+    return
+  fi
+  put /etc/systemd/system/playbook.service "[Unit]
+Description=Run the playbook of this podman machine
+
+[Service]
+Type=oneshot
+User=$GUEST_USER
+WorkingDirectory=~
+Environment=LC_ALL=C.UTF-8 XDG_RUNTIME_DIR=/run/user/$uid
+ExecStart=$(command -v ansible-playbook) $home/playbook.yaml"
+  must systemctl daemon-reload
+  if systemctl start playbook.service >"$log" 2>&1; then return; fi
+  journalctl --sync || :
+  notice "the playbook failed (to run it again: sudo systemctl start playbook.service):" \
+    "$(journalctl -q --no-pager -o cat -n 15 -u playbook.service 2>&1)"
+}
+
 ### all of it #####################################################################################
 
 case ${1:-} in
@@ -415,6 +457,7 @@ packages
 ! selinux_on || selinux
 user
 services
+[ -z "$PLAYBOOK" ] || playbook
 # What `done` says must not be lost to a power cut that comes after it.
 sync
 set_state 'done'

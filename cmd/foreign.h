@@ -8,8 +8,8 @@
 
 // Options of podman's init for what a machine of ours has not, or not yet.
 struct foreign {
-    const char *volume_driver, *ignition_path, *playbook;
-    struct option_bool user_mode_networking, tls_verify, import_native_ca, reexec;
+    const char *volume_driver, *ignition_path;
+    struct option_bool user_mode_networking, tls_verify, reexec;
     struct strvec volumes, usb;
     bool volumes_given;
 };

@@ -46,19 +46,21 @@ static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
-    const char *network, *offload, *restart_policy;
+    const char *network, *offload, *restart_policy, *playbook;
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet, isolated;
     struct strvec dns;
+    struct strbuf playbook_text;
     const char *format;
     struct option_uint swap;
-    struct option_bool exist_ok;
+    struct option_bool exist_ok, localhost_ports, import_native_ca;
     struct foreign foreign;
 };
 
 static void values_release(struct values *values)
 {
     strvec_release(&values->dns);
+    strbuf_release(&values->playbook_text);
     foreign_release(&values->foreign);
 }
 
@@ -153,6 +155,9 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
     m->rootful = values->rootful.given ? values->rootful.value : provider->rootful_default;
+    m->import_native_ca = values->import_native_ca.value;
+    m->localhost_ports = values->localhost_ports.given ? values->localhost_ports.value
+                                                       : provider->network->user_mode;
     strvec_pushv(&m->dns, values->dns.items ? (const char *const *)values->dns.items
                                             : (const char *const[]){NULL});
     if (timezone_resolve(&m->timezone, values->timezone, err) < 0)
@@ -184,13 +189,14 @@ static int fill_network(struct machine *m, const struct values *values,
     return network_options_check(&m->network, err);
 }
 
-static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
-                    struct error *err)
+static int lay_down(struct machine *m, const struct values *values, const struct provider *provider,
+                    const char *raw, struct error *err)
 {
     cleanup_free char *folder = machine_folder(m->name);
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
+        (values->playbook && identity_keep_playbook(m, &values->playbook_text, err) < 0) ||
         identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
@@ -239,7 +245,7 @@ static int create(const char *name, const struct values *values, const struct pr
     struct error ignored;
     if (image_fetch(&ref, &options, &raw, &m.image.digest, &virtual_size, err) < 0)
         return -1;
-    if (lay_down(&m, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
+    if (lay_down(&m, values, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
         registration_remove(name, &ignored);
         machine_remove(name, &ignored);
         return interrupted() ? interrupt_error(err) : -1;
@@ -260,6 +266,8 @@ static void set_defaults(struct values *values, const struct config *config)
         .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
         .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
+        .import_native_ca = {.value = config->import_native_ca},
+        .playbook_text = STRBUF_INIT,
         .foreign = {.tls_verify = {.value = true}},
     };
 }
@@ -321,7 +329,9 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (machine_check_name(name, err) < 0 ||
         check_provider(&provider, values.provider, config.provider, err) < 0 ||
         machine_check_user(values.username, err) < 0 ||
-        foreign_check(&values.foreign, provider->name, err) < 0)
+        foreign_check(&values.foreign, provider->name, err) < 0 ||
+        (values.playbook &&
+         identity_read_playbook(&values.playbook_text, values.playbook, err) < 0))
         return -1;
 
     if (create(name, &values, provider, err) < 0)
@@ -375,11 +385,17 @@ static const struct option_spec options[] = {
      .help = "SHA-256 that the image file must have; required for a URL"},
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, foreign.import_native_ca)},
+     .offset = offsetof(struct values, import_native_ca),
+     .help = "Import the host trusted CA certificates into the machine"},
     {.name = "isolated",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, isolated),
      .help = "Let no traffic pass to the other machines on the same network (vmnet)"},
+    {.name = "localhost-ports",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, localhost_ports),
+     .help = "Forward the ports that containers publish to 127.0.0.1 of this host (default for "
+             "qemu)"},
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
@@ -400,7 +416,9 @@ static const struct option_spec options[] = {
              "or off (default auto)"},
     {.name = "playbook",
      .kind = OPTION_STRING,
-     .offset = offsetof(struct values, foreign.playbook)},
+     .offset = offsetof(struct values, playbook),
+     .value = "path",
+     .help = "Run an Ansible playbook after first boot"},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),

@@ -15,6 +15,7 @@
 #include "cmd/output.h"
 #include "cmd/peer.h"
 #include "cmd/target.h"
+#include "provider/localhost.h"
 #include "provider/state.h"
 
 struct values {
@@ -75,6 +76,15 @@ static const struct type type_last_exit = {
 static const struct type type_last_exit_pointer = {
     .kind = TYPE_POINTER, .name = "*vmnet.LastExit", .of = &type_last_exit};
 
+static const struct type_field port_fields[] = {
+    {.name = "Port", .type = &type_int},       {.name = "Protocol", .type = &type_string},
+    {.name = "Address", .type = &type_string}, {.name = "Forwarded", .type = &type_bool},
+    {.name = "Reason", .type = &type_string},  {.name = NULL},
+};
+static const struct type type_port = {
+    .kind = TYPE_STRUCT, .name = "vmnet.Port", .fields = port_fields};
+static const struct type type_ports = {.kind = TYPE_LIST, .name = "[]vmnet.Port", .of = &type_port};
+
 static const struct type_field vmnet_fields[] = {
     {.name = "Provider", .type = &type_string},
     {.name = "Phase", .type = &type_string},
@@ -82,6 +92,8 @@ static const struct type_field vmnet_fields[] = {
     {.name = "Supervised", .type = &type_bool},
     {.name = "Address", .type = &type_string},
     {.name = "LastExit", .type = &type_last_exit_pointer},
+    {.name = "LocalhostPorts", .type = &type_bool},
+    {.name = "Ports", .type = &type_ports},
     {.name = NULL},
 };
 static const struct type type_vmnet = {
@@ -121,10 +133,12 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
 {
     const struct status *status = &now->status;
     const char *address = status->address ? status->address : status->host;
-    return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
+    json_t *ports = now->supervised ? localhost_ports(m->name) : json_array();
+    return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o, s:b, s:o}", "Provider", m->provider, "Phase",
                      now->supervised ? phase_name(status->phase) : "", "Detail",
                      status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
-                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit),
+                     "LocalhostPorts", m->localhost_ports, "Ports", ports);
 }
 
 static json_t *describe(const struct machine *m, const struct machine_now *now)

@@ -4,13 +4,16 @@
 #include "cmd/settle.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cmd/guest.h"
+#include "cmd/native_ca.h"
 #include "cmd/shell.h"
+#include "provider/guest.h"
 #include "provider/guest_session.h"
 
 static const int64_t patience_ms = 60000;
@@ -58,7 +61,13 @@ static void add_file(struct strbuf *script, const char *path, const char *text)
     strbuf_addc(script, '\n');
 }
 
+// Its output is what is for the user. A notice is told once.
 static const char helpers[] =
+    "exec 3>&1 >&2\n"
+    "if [ -e " GUEST_NOTICE_FILE " ]; then\n"
+    "  cat " GUEST_NOTICE_FILE " >&3\n"
+    "  rm -f " GUEST_NOTICE_FILE "\n"
+    "fi\n"
     "put() {\n"
     "  if [ -z \"$2\" ]; then [ ! -e \"$1\" ] || { rm -f \"$1\"; changed=1; }; return; fi\n"
     "  [ \"$(cat \"$1\" 2>/dev/null)\" != \"$2\" ] || return 0\n"
@@ -138,6 +147,9 @@ char *settle_script(const struct machine *m)
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
         proxies = proxies || getenv(variables[i]);
     strbuf_adds(&script, helpers);
+    if (!m->import_native_ca) // any more
+        strbuf_addf(&script, "[ ! -e " GUEST_NATIVE_CA_FILE " ] || (\n%s) </dev/null || true\n",
+                    native_ca_script);
     add_swap(&script, m);
     if (!proxies && !m->rootful_changed)
         strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit 0\n");
@@ -166,17 +178,19 @@ int settle_guest(struct machine *m, struct error *err)
     unsigned port;
     struct ssh_session *session = NULL;
     int status = 0;
-    CLEANUP(strbuf_release) struct strbuf command = STRBUF_INIT;
+    CLEANUP(strbuf_release) struct strbuf command = STRBUF_INIT, words = STRBUF_INIT;
     cleanup_free char *script = settle_script(m);
     strbuf_adds(&command, "sh -c ");
     shell_quote(&command, SHELL_POSIX, script);
     if (guest_find(m, &host, &port, err) < 0 ||
         guest_open(&session, m, host, port, "root", patience_ms, err) < 0)
         return -1;
-    int result = ssh_run(session, command.text, NULL, &status, err);
+    int result = ssh_run(session, command.text, &words, &status, err);
     ssh_free(session);
     if (result < 0)
         return -1;
+    if (words.length)
+        fprintf(stderr, "Warning: %s", words.text);
     if (status != 0)
         return error_set(err, ECHILD, "the guest could not be told of its proxies: exit status %d",
                          status);

@@ -170,6 +170,20 @@ class MachineTest(unittest.TestCase):
             return []
         return [e for e in found if kind is None or e["event"] == kind]
 
+    def containers(self, root=(), user=()):
+        """What runs in the guest from now on: for each container a list of (address, port) or
+        (address, port, protocol)."""
+        for side, found in (("root", root), ("user", user)):
+            path = os.path.join(self.bin, f"podman-{side}")
+            ports = [[dict(zip(("host_ip", "host_port", "protocol", "container_port", "range"),
+                               (*port, "tcp")[:3] + (80, 1))) for port in container]
+                     for container in found]
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                json.dump([{"Id": "0", "Ports": each or None} for each in ports], file, indent=4)
+            os.rename(path + ".new", path + ".json")
+            with open(path + ".events", "a", encoding="utf-8") as file:
+                file.write("start\n")
+
     def image(self, size=1 << 20):
         """A disk with a boot record and nothing in it."""
         path = os.path.join(self.top, "disk-image.raw")

@@ -11,6 +11,7 @@ test, and after a failed step those that need it are not tried.
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -175,40 +176,65 @@ def run_rootful(world):
     run_container(world, NAME + "-root")
 
 
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+def fetch(port):
+    """The page of the container's server; None: nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
+            return answer.read()
+    except OSError:
+        return None
+
+
+def wait_for(what, condition, seconds=90):
+    until = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < until, f"not within {seconds} s: {what}")
+        time.sleep(1)
+
+
+def localhost_ports(world):
+    """Of tcp, by number."""
+    found = json.loads(world.program("inspect", NAME).stdout)[0]["Vmnet"]["Ports"]
+    return {port["Port"]: port for port in found if port["Protocol"] == "tcp"}
+
+
 def published_port(world):
-    """a published port, from the host by ssh; exec; rm"""
-    for number, connection in enumerate((NAME, NAME + "-root")):
-        world.podman(connection, "run", "-d", "--name", "web", "-p", f"808{number}:80",
+    """published ports at localhost: root's and the user's, also the guest's loopback's; exec; rm"""
+    for connection, address in ((NAME, ""), (NAME + "-root", ""), (NAME + "-root", "127.0.0.1:")):
+        port = free_port()
+        world.podman(connection, "run", "-d", "--name", "web", "-p", f"{address}{port}:80",
                      "localhost/busybox", "httpd", "-f", "-p", "80", "-h", "/www")
-        fetch_by_ssh(world, 18080 + number, 8080 + number)
+        wait_for("the published port", lambda: b"hello" in (fetch(port) or b""))
         out = world.podman(connection, "exec", "web", "cat", "/www/index.html").stdout
         check("hello" in out, out)
         world.podman(connection, "rm", "-f", "-t", "0", "web")
         check("web" not in world.podman(connection, "ps", "-a", "--format", "{{.Names}}").stdout,
               "still there")
+        wait_for("the end of the port", lambda: port not in localhost_ports(world))
+        check(fetch(port) is None, "it still answers")
 
 
-def fetch_by_ssh(world, local, remote):
-    record = json.load(open(world.machine("machine.json"), encoding="utf-8"))["ssh"]
-    forward = subprocess.Popen(
-        ["ssh", "-F", "none", "-N", "-i", record["identity"], "-p", str(record["port"]),
-         "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
-         "-o", f"UserKnownHostsFile={world.home}/.ssh/known_hosts",
-         "-L", f"127.0.0.1:{local}:127.0.0.1:{remote}", "core@127.0.0.1"], env=world.env)
-    try:
-        for attempt in range(60):
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=10) as answer:
-                    check(b"hello" in answer.read(), "another page")
-                return
-            except OSError as error:
-                check(forward.poll() is None, "ssh ended")
-                reason = error
-                time.sleep(1)
-        raise Failed(f"the published port does not answer: {reason}")
-    finally:
-        forward.kill()
-        forward.wait()
+def taken_port(world):
+    """a port that is taken on this host is left alone, with a word"""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        world.podman(NAME, "run", "-d", "--name", "web", "-p", f"{port}:80", "-p", f"{port}:80/udp",
+                     "localhost/busybox", "httpd", "-f", "-p", "80", "-h", "/www")
+        wait_for("the word", lambda: port in localhost_ports(world))
+        found = localhost_ports(world)[port]
+        check(not found["Forwarded"] and found["Reason"], found)
+        log = open(world.machine("monitor.log"), encoding="utf-8").read()
+        check(f"port {port}/tcp of the guest is not forwarded" in log, log)
+    wait_for("the port, once it is free", lambda: b"hello" in (fetch(port) or b""))
+    world.podman(NAME, "rm", "-f", "-t", "0", "web")
 
 
 def api_socket(world):
@@ -260,7 +286,7 @@ def remove_stopped(world):
 
 STEPS = {
     "fast": [init, start, ssh, disk, version, import_image, run_rootless, run_rootful,
-             published_port, api_socket, stop, start_again, remove],
+             published_port, taken_port, api_socket, stop, start_again, remove],
     "stock": [init, start, ssh, version, import_image, run_rootless, run_rootful, remove_stopped],
 }[FLAVOUR]
 # Without these there is nothing to test further.

@@ -14,13 +14,16 @@
 #include "base/strbuf.h"
 #include "cmd/settle.h"
 
-// The script's text with another folder for /etc.
-static char *moved(const char *script, const char *etc)
+// The script's text with other folders for /etc and /var/lib.
+static char *moved(const char *script, const char *home)
 {
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
-    for (const char *at; (at = strstr(script, "/etc/")); script = at + 4)
-        strbuf_addf(&out, "%.*s%s", (int)(at - script), script, etc);
-    strbuf_adds(&out, script);
+    for (const char *at = script; *at; at++) {
+        bool word = at == script || strchr("= \n\"'", at[-1]);
+        if (word && (strncmp(at, "/etc/", 5) == 0 || strncmp(at, "/var/lib/", 9) == 0))
+            strbuf_adds(&out, home);
+        strbuf_addc(&out, *at);
+    }
     return strbuf_steal(&out);
 }
 
@@ -40,15 +43,17 @@ static void put_program(void **state, const char *name)
 static char *settle(void **state, const struct machine *m)
 {
     const char *home = *state;
-    cleanup_free char *etc = temp_path(state, "etc");
+    cleanup_free char *words = temp_path(state, "words");
     cleanup_free char *calls = temp_path(state, "calls");
     cleanup_free char *script = settle_script(m);
-    cleanup_free char *here = moved(script, etc);
+    cleanup_free char *here = moved(script, home);
     cleanup_free char *path = xasprintf("%s/bin:%s", home, "/usr/bin:/bin");
     put_text(calls, "");
     pid_t child = fork();
     if (child == 0) {
         setenv("PATH", path, 1);
+        if (!freopen(words, "w", stdout))
+            _exit(98);
         execl("/bin/sh", "sh", "-c", here, (char *)NULL);
         _exit(99);
     }
@@ -128,6 +133,46 @@ static void the_docker_link_follows(void **state)
           "L+  /run/docker.sock   -    -    -     -   /run/user/1000/podman/podman.sock\n");
 }
 
+static void a_notice_is_told_once(void **state)
+{
+    struct error err;
+    const struct machine m = {.rootful = true, .import_native_ca = true};
+    cleanup_free char *folder = temp_path(state, "var/lib/podman-machine-vmnet");
+    cleanup_free char *notice = temp_path(state, "var/lib/podman-machine-vmnet/notice");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(notice, "the playbook failed:\nTASK\n");
+    free(settle(state, &m));
+    holds(state, "words", "the playbook failed:\nTASK\n");
+    free(settle(state, &m));
+    holds(state, "words", "");
+}
+
+static void certificates_go_when_they_are_not_wanted_any_more(void **state)
+{
+    struct error err;
+    struct machine m = {.rootful = true, .import_native_ca = true};
+    cleanup_free char *folder = temp_path(state, "var/lib/podman-machine-vmnet");
+    cleanup_free char *kept = temp_path(state, "var/lib/podman-machine-vmnet/host-ca-certs.pem");
+    cleanup_free char *anchors = temp_path(state, "etc/pki/ca-trust/source/anchors");
+    cleanup_free char *anchor = xasprintf("%s/host-ca-certs.pem", anchors);
+    put_program(state, "update-ca-trust");
+    put_program(state, "systemctl");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_ok(file_make_dirs(anchors, 0700, &err), err);
+    put_text(kept, "PEM");
+    put_text(anchor, "PEM");
+    cleanup_free char *wanted = settle(state, &m);
+    assert_string_equal(wanted, "");
+    assert_true(file_exists(anchor));
+    m.import_native_ca = false;
+    cleanup_free char *calls = settle(state, &m);
+    assert_non_null(strstr(calls, "update-ca-trust"));
+    assert_false(file_exists(anchor));
+    assert_false(file_exists(kept));
+    cleanup_free char *again = settle(state, &m);
+    assert_string_equal(again, "");
+}
+
 static void swap(void **state)
 {
     const struct machine m = {.resources = {.swap_mib = 2048}, .rootful = true};
@@ -142,6 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxies),
         cmocka_unit_test(the_docker_link_follows),
+        cmocka_unit_test(a_notice_is_told_once),
+        cmocka_unit_test(certificates_go_when_they_are_not_wanted_any_more),
         cmocka_unit_test(swap),
     };
     return cmocka_run_group_tests_name("settle", tests, temp_home_setup, temp_home_teardown);
