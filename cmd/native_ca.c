@@ -12,7 +12,7 @@
 #include "provider/guest_session.h"
 #include "provider/trust.h"
 
-static const int64_t patience_ms = 120000; // under software emulation the store takes a while
+static const int64_t patience_ms = 300000; // Debian's store takes minutes under emulation
 
 // What was taken is kept last: after a cut, the next start does it all again. Debian wants a file
 // for each certificate. podman reads the store once, so a service that runs is started anew.
@@ -32,11 +32,10 @@ const char native_ca_script[] =
     "  else rm -f $anchors/host-ca-certs.pem; fi\n"
     "  update-ca-trust\n"
     "elif command -v update-ca-certificates >/dev/null; then\n"
-    "  folder=/usr/local/share/ca-certificates/podman-machine-vmnet\n"
-    "  rm -rf $folder\n"
-    "  mkdir -p $folder\n"
-    "  awk -v folder=$folder '/^-----BEGIN/ { file = sprintf(\"%s/host-ca-%03d.crt\", folder, ++n) "
-    "}"
+    "  ours=/usr/local/share/ca-certificates/podman-machine-vmnet\n"
+    "  mkdir -p \"${ours%/*}\"\n"
+    "  rm -f $ours-*.crt\n"
+    "  awk -v ours=$ours '/^-----BEGIN/ { file = sprintf(\"%s-%03d.crt\", ours, ++n) }"
     " { print >file }' $new\n"
     "  update-ca-certificates --fresh >/dev/null\n"
     "else\n"

@@ -43,12 +43,13 @@ class World:
         self.top = tempfile.mkdtemp(prefix="pmv-vm.", dir="/var/tmp")
         self.home = os.path.join(self.top, "home")
         self.run_dir = os.path.join(self.top, "run")
-        for folder in (self.home, self.run_dir):
+        self.anchors = os.path.join(self.top, "anchors")
+        for folder in (self.home, self.run_dir, self.anchors):
             os.mkdir(folder, 0o700)
         self.env = {
             "HOME": self.home, "XDG_RUNTIME_DIR": self.run_dir, "LANG": "C.UTF-8",
             "PATH": f"{os.path.dirname(qemu)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "PMV_TEST": self.top,
+            "PMV_TEST": self.top, "PODMAN_MACHINE_VMNET_ANCHORS": self.anchors,
         }
 
     def run(self, *argv, stdin=None, timeout=900, code=0):
@@ -114,17 +115,39 @@ class World:
 
 # --- the steps, in order ------------------------------------------------------------------------
 
+PLAYBOOK = """- hosts: localhost
+  tasks:
+    - ansible.builtin.copy: {dest: ~/foobar.txt, content: here}
+"""
+
+
+def certificate(world, name):
+    """A CA certificate that this host trusts from now on; the only one."""
+    path = os.path.join(world.anchors, "ca.crt")
+    world.run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+              f"/CN={name}", "-keyout", "/dev/null", "-out", path)
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def init(world):
     """init"""
+    more = []
+    if FLAVOUR == "fast":  # the stock one would look for ansible-core on the net
+        path = os.path.join(world.top, "play.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(PLAYBOOK)
+        more = ["--playbook", path, "--import-native-ca"]
+        world.certificate = certificate(world, "one")
     done = world.program("init", "--provider", "qemu", "--image", IMAGE, "--disk-size", "6",
-                         "--cpus", "2", "--memory", "2048", NAME)
+                         "--cpus", "2", "--memory", "2048", *more, NAME)
     check("Machine init complete\n" in done.stdout, done.stdout)
     check(world.state() == "stopped", "not stopped")
 
 
 def start(world):
     """start"""
-    done = world.program("start", "--timeout", "1500", NAME, timeout=1600)
+    done = world.started = world.program("start", "--timeout", "1500", NAME, timeout=1600)
     check(f'Machine "{NAME}" started successfully\n' in done.stdout, done.stdout)
     check(world.state() == "running", "not running")
 
@@ -136,6 +159,55 @@ def ssh(world):
     check(world.program("ssh", "--username", "root", NAME, "id -u").stdout == "0\n", "not root")
     name = world.program("ssh", NAME, "hostname").stdout.strip()
     check(name.split(".")[0] == NAME, f"the guest calls itself {name}")
+
+
+def as_root(world, command, **more):
+    return world.program("ssh", "--username", "root", NAME, command, **more).stdout
+
+
+# What ansible-core would bring. The playbook is the user's, in a unit of the user's.
+STAND_IN = """#!/bin/sh
+grep -q foobar "$1" && [ -z "$2" ] || exit 9
+echo "$1 $(id -un) $PWD $XDG_RUNTIME_DIR $LC_ALL" >~/foobar.txt
+[ ! -e /run/fail ] || { echo 'fatal: [localhost]: FAILED!'; exit 2; }
+"""
+AGAIN = ("cd /var/lib/podman-machine-vmnet && rm state && podman-machine-vmnet-provision && "
+         "cat state notice 2>/dev/null || true")
+
+
+def playbook(world):
+    """a playbook: told when it cannot be run, run as the user, told when it fails"""
+    check("Warning: the playbook was not run: there is no ansible-playbook" in world.started.stderr,
+          world.started.stderr)
+    check(world.program("ssh", NAME, "cat playbook.yaml").stdout == PLAYBOOK, "another playbook")
+    as_root(world, "cat >/usr/local/bin/ansible-playbook && chmod 755 /usr/local/bin/*",
+            stdin=STAND_IN)
+    out = as_root(world, AGAIN)
+    check(out == "done\n", out)
+    out = world.program("ssh", NAME, "cat foobar.txt; id -u; stat -c %U foobar.txt playbook.yaml")
+    lines = out.stdout.splitlines()
+    check(lines[0] == f"/home/core/playbook.yaml core /home/core /run/user/{lines[1]} C.UTF-8" and
+          lines[2:] == ["core", "core"], out.stdout)
+    out = world.program("ssh", NAME, "systemctl is-active playbook.service", code=None).stdout
+    check(out == "inactive\n", out)
+    out = as_root(world, "touch /run/fail; " + AGAIN)
+    check(out.startswith("done\nthe playbook failed") and "fatal: [localhost]: FAILED!\n" in out,
+          out)
+
+
+def trusted(world, pem):
+    line = pem.splitlines()[3]
+    for path in ("/usr/local/share/ca-certificates/podman-machine-vmnet-001.crt",
+                 "/etc/ssl/certs/ca-certificates.crt"):
+        if as_root(world, f"grep -c '^{line}$' {path} || true") != "1\n":
+            return False
+    return True
+
+
+def native_ca(world):
+    """the host's trusted CA certificates"""
+    check("have been imported successfully\n" in world.started.stdout, world.started.stdout)
+    check(trusted(world, world.certificate), "the guest does not trust it")
 
 
 def disk(world):
@@ -220,6 +292,31 @@ def published_port(world):
         check(fetch(port) is None, "it still answers")
 
 
+KUBE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: pod}
+spec:
+  containers:
+  - name: web
+    image: localhost/busybox
+    command: [httpd, -f, -p, "80", -h, /www]
+    ports: [{containerPort: 80, hostPort: PORT}]
+"""
+
+
+def pod_port(world):
+    """the port of a pod, of podman kube play"""
+    port = free_port()
+    path = os.path.join(world.top, "kube.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(KUBE.replace("PORT", str(port)))
+    world.podman(NAME, "kube", "play", path)
+    wait_for("the published port", lambda: b"hello" in (fetch(port) or b""))
+    world.podman(NAME, "kube", "down", path)
+    wait_for("the end of the port", lambda: port not in localhost_ports(world))
+
+
 def taken_port(world):
     """a port that is taken on this host is left alone, with a word"""
     with socket.socket() as taken:
@@ -257,7 +354,10 @@ def stop(world):
 
 def start_again(world):
     """start again: nothing is set up twice, what was imported is there"""
+    new = certificate(world, "two")
     start(world)
+    check("Warning: the playbook failed" in world.started.stderr, world.started.stderr)
+    check(trusted(world, new) and not trusted(world, world.certificate), "certificates")
     check("localhost/busybox" in world.podman(NAME, "images").stdout, "the image is gone")
     run_container(world, NAME)
     state = world.program("ssh", NAME, "sudo cat /var/lib/podman-machine-vmnet/state").stdout
@@ -285,8 +385,9 @@ def remove_stopped(world):
 
 
 STEPS = {
-    "fast": [init, start, ssh, disk, version, import_image, run_rootless, run_rootful,
-             published_port, taken_port, api_socket, stop, start_again, remove],
+    "fast": [init, start, ssh, playbook, native_ca, disk, version, import_image, run_rootless,
+             run_rootful, published_port, pod_port, taken_port, api_socket, stop, start_again,
+             remove],
     "stock": [init, start, ssh, version, import_image, run_rootless, run_rootful, remove_stopped],
 }[FLAVOUR]
 # Without these there is nothing to test further.

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import socketserver
@@ -136,6 +137,8 @@ def provision():
                 return
     except OSError:
         pass
+    if "notice" in BEHAVIOUR:
+        put(os.path.join(os.path.dirname(STATE), "notice"), BEHAVIOUR["notice"])
     for seconds, text in BEHAVIOUR.get("states", [[0.1, "running packages\n"], [0.2, "done\n"]]):
         time.sleep(seconds)
         write_state(text)
@@ -216,6 +219,7 @@ def main():
     mount("-t", "tmpfs", "-o", "mode=755", "run", "/run")
     mount("-t", "tmpfs", "-o", "mode=755", "lib", "/var/lib")
     mount("-t", "tmpfs", "-o", "mode=755", "sbin", "/usr/local/sbin")
+    mount("-t", "tmpfs", "-o", "mode=755", "share", "/usr/local/share")
     os.makedirs(os.path.dirname(STATE))
     mount("--bind", FACTS["disk"], os.path.dirname(STATE))
 
@@ -246,6 +250,14 @@ def main():
     put("/usr/local/sbin/podman", PODMAN.format(
         folder=shlex.quote(os.path.dirname(events))), 0o755)
     put("/usr/local/sbin/runuser", RUNUSER, 0o755)
+    # Debian's way of trusting certificates, and never this host's own.
+    put("/usr/local/sbin/update-ca-certificates",
+        f"#!/bin/sh\n{note} update-ca-certificates \"$*\"\n"
+        f"exit {BEHAVIOUR.get('trust status', 0)}\n", 0o755)
+    put("/run/guest/not-a-program", "")
+    other = shutil.which("update-ca-trust")
+    if other:
+        mount("--bind", "/run/guest/not-a-program", os.path.realpath(other))
     put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
 
     threading.Thread(target=boot, args=(sockets,), daemon=True).start()

@@ -107,18 +107,18 @@ static void fedora(void **state)
 
 static void debian(void **state)
 {
-#define FOLDER "usr/local/share/ca-certificates/podman-machine-vmnet/"
+#define OURS "usr/local/share/ca-certificates/podman-machine-vmnet-"
     put_program(state, "update-ca-certificates", "");
     put_program(state, "systemctl", "");
     cleanup_free char *first = give(state, PEM("A") PEM("B"), 0);
     assert_non_null(strstr(first, "update-ca-certificates --fresh\n"));
-    holds(state, FOLDER "host-ca-001.crt", PEM("A"));
-    holds(state, FOLDER "host-ca-002.crt", PEM("B"));
+    holds(state, OURS "001.crt", PEM("A"));
+    holds(state, OURS "002.crt", PEM("B"));
     free(give(state, PEM("B"), 0));
-    holds(state, FOLDER "host-ca-001.crt", PEM("B"));
-    holds(state, FOLDER "host-ca-002.crt", "");
+    holds(state, OURS "001.crt", PEM("B"));
+    holds(state, OURS "002.crt", "");
     free(give(state, "", 0));
-    holds(state, FOLDER "host-ca-001.crt", "");
+    holds(state, OURS "001.crt", "");
 }
 
 static void a_guest_without_a_store(void **state)
