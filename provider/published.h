@@ -33,7 +33,7 @@ enum { PUBLISHED_MOST = 256 };
 void published_release(struct published *published);
 
 // The shell command, for root in the guest, that prints a line of JSON for published_parse() now
-// and after every change, until its stdin ends. The caller frees. It asks podman's events, so that
+// and after every change, until its stdin ends. The caller frees. podman's events wake it, so that
 // it sleeps in between, and sees containers of pods and of `podman kube play` as well as others.
 char *published_command(const struct machine *m);
 

@@ -89,13 +89,21 @@ class Ports(harness.MachineTest):
         self.assert_reached(third)
         self.assert_reached(first)
 
+        # One side alone.
+        root, pod = [[(GUEST, first.port)], []], [[(GUEST, third.port)]]
+        self.containers(root, pod)
+        self.wait_for("the end of one", lambda: not hear(second.port))
+        self.containers(root[1:], pod)
+        self.wait_for("the end of the other", lambda: not hear(first.port))
+        self.containers(root, pod)
+        self.assert_reached(first)
+
         # A large answer, both ways, and a connection that outlives its port.
         with socket.create_connection(("127.0.0.1", third.port)) as peer:
             peer.settimeout(30)
             self.assertEqual(peer.recv(5), b"third")
             self.containers(root=[[(GUEST, first.port)]])
-            self.wait_for("the end of two", lambda: not hear(second.port) and
-                          not hear(third.port))
+            self.wait_for("its end", lambda: not hear(third.port))
             block = os.urandom(1 << 20)
             threading.Thread(target=peer.sendall, args=(block,), daemon=True).start()
             heard = bytearray()

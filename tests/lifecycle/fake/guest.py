@@ -65,15 +65,21 @@ esac
 exit 0
 """
 
-# Containers are what the test says: see containers() of harness.py.
+# Containers are what the test says: see containers() of harness.py. The events of root's go to the
+# journal, the user's do not.
 PODMAN = """#!/bin/sh
 side=root
 [ -z "$XDG_RUNTIME_DIR" ] || side=user
 case $1 in
   ps) cat {folder}/podman-$side.json 2>/dev/null || echo "[]" ;;
-  events) exec tail -n 0 -F {folder}/podman-$side.events 2>/dev/null ;;
+  info) [ $side = user ] || echo journald ;;
+  events) exec tail -n 0 -F {folder}/podman-user.events 2>/dev/null ;;
   *) exit 125 ;;
 esac
+"""
+
+JOURNALCTL = """#!/bin/sh
+exec tail -n 0 -F {folder}/podman-root.events 2>/dev/null
 """
 
 RUNUSER = """#!/bin/sh
@@ -247,8 +253,9 @@ def main():
         status=BEHAVIOUR.get("provision status", 0)), 0o755)
     put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
         note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok")), 0o755)
-    put("/usr/local/sbin/podman", PODMAN.format(
-        folder=shlex.quote(os.path.dirname(events))), 0o755)
+    for name, text in (("podman", PODMAN), ("journalctl", JOURNALCTL)):
+        put(f"/usr/local/sbin/{name}", text.format(
+            folder=shlex.quote(os.path.dirname(events))), 0o755)
     put("/usr/local/sbin/runuser", RUNUSER, 0o755)
     # Debian's way of trusting certificates, and never this host's own.
     put("/usr/local/sbin/update-ca-certificates",
