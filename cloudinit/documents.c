@@ -62,7 +62,8 @@ static char *boot_command(const struct seed *seed)
 static const char sshd_config[] = "PermitRootLogin prohibit-password\n"
                                   "PasswordAuthentication no\n"
                                   "KbdInteractiveAuthentication no\n"
-                                  "AllowStreamLocalForwarding yes\n";
+                                  "AllowStreamLocalForwarding yes\n"
+                                  "AllowTcpForwarding yes\n";
 
 static json_t *write_packed(const char *path, const char *permissions, const char *text,
                             struct error *err)

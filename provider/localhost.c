@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,6 +90,11 @@ static void forward_release(struct forward *forward)
     free(forward->reason);
 }
 
+static bool is_tcp(const struct published_port *port)
+{
+    return strcmp(port->protocol, "tcp") == 0;
+}
+
 // Asks the connection: `request` is OpenSSH's "forward" or "cancel".
 static int ask(const struct localhost *here, const char *request, const struct published_port *port,
                struct error *err)
@@ -111,7 +117,7 @@ static int ask(const struct localhost *here, const char *request, const struct p
 static int try_forward(const struct localhost *here, const struct published_port *port,
                        struct error *err)
 {
-    if (strcmp(port->protocol, "tcp") != 0)
+    if (!is_tcp(port))
         return error_set(err, ENOTSUP, "only tcp ports are forwarded");
     if (port->port == here->m->ssh.port)
         return error_set(err, EADDRINUSE, "it is the machine's own ssh port");
@@ -200,7 +206,7 @@ static void add_wanted(struct localhost *here, const struct published *wanted)
     }
 }
 
-// True: some could not be had.
+// True: some that could be had at another time could not be had now.
 static bool bring_all_up(struct localhost *here)
 {
     bool missing = false;
@@ -208,7 +214,7 @@ static bool bring_all_up(struct localhost *here)
         struct forward *forward = &here->forwards[i];
         if (!forward->up)
             bring_up(here, forward);
-        missing = missing || !forward->up;
+        missing = missing || (!forward->up && is_tcp(&forward->at));
     }
     tell(here);
     return missing;

@@ -4,7 +4,7 @@
 #ifndef PROVIDER_LOCALHOST_H
 #define PROVIDER_LOCALHOST_H
 
-#include <signal.h>
+#include <sys/types.h>
 
 #include "base/json.h"
 #include "provider/machine.h"

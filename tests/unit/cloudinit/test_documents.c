@@ -140,6 +140,7 @@ static void user_data_sets_no_password(void **state)
     assert_non_null(strstr(text_at(sshd, "content"), "PasswordAuthentication no\n"));
     assert_non_null(strstr(text_at(sshd, "content"), "PermitRootLogin prohibit-password\n"));
     assert_non_null(strstr(text_at(sshd, "content"), "AllowStreamLocalForwarding yes\n"));
+    assert_non_null(strstr(text_at(sshd, "content"), "AllowTcpForwarding yes\n"));
 }
 
 static void user_data_carries_the_program_and_starts_it(void **state)
