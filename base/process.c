@@ -166,13 +166,21 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     return 0;
 }
 
+// A program that runs another often ends so when a signal ended that: shells, vmnet-run (run.c).
+enum { STATUS_OF_SIGNAL = 128, FIRST_UNUSUAL_SIGNAL = 32 };
+
 char *process_describe_status(int wait_status)
 {
     if (WIFSIGNALED(wait_status)) {
         int number = WTERMSIG(wait_status);
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
-    return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+    int status = WEXITSTATUS(wait_status);
+    int number = status - STATUS_OF_SIGNAL;
+    if (number > 0 && number < FIRST_UNUSUAL_SIGNAL)
+        return xasprintf("exit status %d, as after signal %d (%s)", status, number,
+                         strsignal(number));
+    return xasprintf("exit status %d", status);
 }
 
 int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err)
