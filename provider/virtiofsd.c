@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/platform.h"
 #include "base/process.h"
 #include "provider/hypervisor.h"
 
@@ -26,9 +25,14 @@ enum { LISTENER_FD = 3 };
 static char *find_program(void)
 {
     const char *folder = getenv("CONTAINERS_HELPER_BINARY_DIR");
-    const char *const dirs[] = {folder, NULL};
-    char *found = folder && *folder == '/' ? process_find("virtiofsd", dirs) : NULL;
-    return found ? found : process_find("virtiofsd", platform_program_dirs);
+    // Of Debian, Fedora and SUSE; of Arch. Not /usr/lib/qemu, where the one in C is.
+    const char *dirs[] = {"/usr/libexec", "/usr/lib", NULL, NULL};
+    if (folder && *folder == '/') {
+        dirs[2] = dirs[1];
+        dirs[1] = dirs[0];
+        dirs[0] = folder;
+    }
+    return process_find("virtiofsd", dirs);
 }
 
 bool virtiofsd_find(char **program, bool *read_only)
