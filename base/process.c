@@ -49,6 +49,15 @@ char *process_find(const char *name, const char *const *dirs)
     return NULL;
 }
 
+char *process_lasting_path(const char *executable, const char *const *dirs)
+{
+    struct stat own, other;
+    cleanup_free char *found = process_find(strrchr(executable, '/') + 1, dirs);
+    bool same = found && stat(executable, &own) == 0 && stat(found, &other) == 0 &&
+                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return same ? steal_string(&found) : xstrdup(executable);
+}
+
 static int open_pipe(int ends[2], struct error *err)
 {
     if (pipe(ends) < 0)
@@ -156,13 +165,21 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     return 0;
 }
 
+// A program that runs another often ends so when a signal ended that: shells, vmnet-run (run.c).
+enum { STATUS_OF_SIGNAL = 128, FIRST_UNUSUAL_SIGNAL = 32 };
+
 char *process_describe_status(int wait_status)
 {
     if (WIFSIGNALED(wait_status)) {
         int number = WTERMSIG(wait_status);
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
-    return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+    int status = WEXITSTATUS(wait_status);
+    int number = status - STATUS_OF_SIGNAL;
+    if (number > 0 && number < FIRST_UNUSUAL_SIGNAL)
+        return xasprintf("exit status %d, as after signal %d (%s)", status, number,
+                         strsignal(number));
+    return xasprintf("exit status %d", status);
 }
 
 int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err)

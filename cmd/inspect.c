@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -16,7 +17,9 @@
 #include "cmd/peer.h"
 #include "cmd/target.h"
 #include "provider/localhost.h"
+#include "provider/provider.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     const char *format;
@@ -92,6 +95,12 @@ static const struct type_field vmnet_fields[] = {
     {.name = "Supervised", .type = &type_bool},
     {.name = "Address", .type = &type_string},
     {.name = "LastExit", .type = &type_last_exit_pointer},
+    {.name = "Network", .type = &type_string},
+    {.name = "Isolated", .type = &type_bool},
+    {.name = "Offload", .type = &type_string},
+    {.name = "DNS", .type = &type_strings},
+    {.name = "RestartPolicy", .type = &type_string},
+    {.name = "Autostart", .type = &type_bool},
     {.name = "LocalhostPorts", .type = &type_bool},
     {.name = "Ports", .type = &type_ports},
     {.name = NULL},
@@ -129,16 +138,48 @@ static json_t *describe_last_exit(const struct last_exit *last)
                      "Log", last->log ? last->log : "");
 }
 
+// What --network and its like have made of it: nothing where the provider has no such network.
+static void describe_settings(json_t *vmnet, const struct machine *m)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool vmnet_row = provider && !provider->network->user_mode;
+    cleanup_free char *network = network_options_text(&m->network);
+    json_t *dns = json_array();
+    for (size_t i = 0; i < m->dns.count; i++)
+        json_array_append_new(dns, json_string(m->dns.items[i]));
+    json_object_set_new(vmnet, "Network", json_string(vmnet_row ? network : ""));
+    json_object_set_new(vmnet, "Isolated", json_boolean(m->network.isolated));
+    json_object_set_new(vmnet, "Offload",
+                        json_string(vmnet_row ? network_offload_text(m->network.offload) : ""));
+    json_object_set_new(vmnet, "DNS", dns);
+    json_object_set_new(vmnet, "RestartPolicy", json_string(m->restart ? "on-failure" : "no"));
+    json_object_set_new(vmnet, "Autostart", json_boolean(supervisor_for(m)->autostarts(m)));
+}
+
+// The guest's own, or where its sshd answers; a port of this host is no address of a guest that
+// has one.
+static const char *address_of(const struct machine *m, const struct status *status)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool has_own = provider && !provider->network->user_mode;
+    if (status->address || !status->host)
+        return status->address;
+    return has_own && strcmp(status->host, "127.0.0.1") == 0 ? NULL : status->host;
+}
+
 static json_t *describe_vmnet(const struct machine *m, const struct machine_now *now)
 {
     const struct status *status = &now->status;
-    const char *address = status->address ? status->address : status->host;
-    json_t *ports = now->supervised ? localhost_ports(m->name) : json_array();
-    return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o, s:b, s:o}", "Provider", m->provider, "Phase",
-                     now->supervised ? phase_name(status->phase) : "", "Detail",
-                     status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
-                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit),
-                     "LocalhostPorts", m->localhost_ports, "Ports", ports);
+    const char *address = address_of(m, status);
+    json_t *vmnet =
+        json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
+                  now->supervised ? phase_name(status->phase) : "", "Detail",
+                  status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
+                  address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+    describe_settings(vmnet, m);
+    json_object_set_new(vmnet, "LocalhostPorts", json_boolean(m->localhost_ports));
+    json_object_set_new(vmnet, "Ports", now->supervised ? localhost_ports(m->name) : json_array());
+    return vmnet;
 }
 
 static json_t *describe(const struct machine *m, const struct machine_now *now)

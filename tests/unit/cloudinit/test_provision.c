@@ -198,7 +198,9 @@ static void fedora_offline_with_the_packages_there(void **state)
     cleanup_free char *modules = get("modules");
     assert_string_equal(modules, "base\npmv_ssh_connect\npmv_ssh_write_run\n"
                                  "pmv_ssh_write_container_run\npmv_ssh_write_user_tmp\n"
-                                 "pmv_agent_vsock\n");
+                                 "pmv_sshd_connect\npmv_sshd_write_run\n"
+                                 "pmv_sshd_connect_user\npmv_sshd_search_user_tmp\n"
+                                 "pmv_sshd_write_user_tmp\npmv_agent_vsock\n");
 
     // What is done stays done.
     assert_int_equal(run(&seed, NULL), 0);
