@@ -40,12 +40,9 @@ fail() {
   exit 1
 }
 
-# For the user too, but no reason not to go on.
 notice() {
   say "$step: $*"
-  if ! printf '%s\n' "$@" >"$folder/notice.new" || ! mv -f "$folder/notice.new" "$folder/notice"; then
-    fail "cannot write to '$folder'"
-  fi
+  printf '%s\n' "$@" >"$folder/notice" || fail "cannot write to '$folder'"
 }
 
 must() { "$@" >"$log" 2>&1 || fail "'$*' failed:" "$(tail -n 6 "$log")"; }
@@ -167,10 +164,7 @@ packages() {
     fail "$reason" "$(tail -n 6 "$log")"
   fi
   rm -f "$folder/installing"
-  if [ -n "$missing" ]; then
-    without=$(tail -n 3 "$log")
-    say "going on without $missing"
-  fi
+  [ -z "$missing" ] || { without=$(tail -n 3 "$log"); say "going on without $missing"; }
 }
 
 ### control plane #################################################################################
@@ -277,6 +271,39 @@ selinux() {
   has semodule || fail "SELinux is on, but there is no semodule (package policycoreutils)"
   write_rules || fail "cannot write to '$folder/selinux'"
   rules_loaded || must install_rules
+}
+
+### volumes #######################################################################################
+
+# Before basic.target, so before everything that may run a container; after the boot's tidying of
+# temporary folders, which a volume may be in.
+volumes() {
+  begin volumes
+  put "/etc/systemd/system/$VOLUMES_UNIT" "[Unit]
+Description=Mount the folders of this podman machine's host
+DefaultDependencies=no
+After=sysinit.target
+Before=basic.target shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=$VOLUMES_PROGRAM
+TimeoutStartSec=180
+
+[Install]
+WantedBy=multi-user.target"
+  # A file that is new on the host is seen by the next podman at the latest.
+  if [ -n "$CONTAINERS_SHARED" ]; then
+    put /etc/systemd/system/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-$VOLUMES_PROGRAM refresh"
+    put /etc/systemd/user/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-/usr/bin/sudo -n $VOLUMES_PROGRAM refresh"
+  fi
+  must systemctl daemon-reload
+  enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
+  must systemctl start "$VOLUMES_UNIT"
 }
 
 ### user ##########################################################################################
@@ -413,20 +440,17 @@ services() {
 ### playbook ######################################################################################
 
 # As podman has it (5.4 to 6.0): playbook.yaml in the user's home, run once, as the user, by a unit of
-# this name. Ansible wants UTF-8. There a failure is in the journal only; here it is told as well, and
-# does not keep the machine from working either.
+# this name. A failure is told as well, and keeps nothing from working. Ansible wants UTF-8.
 playbook() {
   begin playbook
   put "$home/playbook.yaml" "$(cat "$root$PLAYBOOK")"
   must chown "$uid:$gid" "$root$home/playbook.yaml"
   if ! has ansible-playbook; then
-    notice "the playbook was not run: there is no ansible-playbook (package ansible-core) in the guest" \
-      ${without:+"$without"}
-    return
+    set -- "the playbook was not run: there is no ansible-playbook (package ansible-core) in the guest"
+    notice "$@" ${without:+"$without"} && return
   fi
   put /etc/systemd/system/playbook.service "[Unit]
 Description=Run the playbook of this podman machine
-
 [Service]
 Type=oneshot
 User=$GUEST_USER
@@ -434,7 +458,7 @@ WorkingDirectory=~
 Environment=LC_ALL=C.UTF-8 XDG_RUNTIME_DIR=/run/user/$uid
 ExecStart=$(command -v ansible-playbook) $home/playbook.yaml"
   must systemctl daemon-reload
-  if systemctl start playbook.service >"$log" 2>&1; then return; fi
+  ! systemctl start playbook.service >"$log" 2>&1 || return 0
   journalctl --sync || :
   notice "the playbook failed (to run it again: sudo systemctl start playbook.service):" \
     "$(journalctl -q --no-pager -o cat -n 15 -u playbook.service 2>&1)"
@@ -465,6 +489,7 @@ begin packages
 packages
 [ -z "$AGENT" ] || agent
 ! selinux_on || selinux
+[ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
 [ -z "$PLAYBOOK" ] || playbook

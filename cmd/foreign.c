@@ -5,11 +5,8 @@
 
 #include <errno.h>
 
-#include "base/log.h"
-
 void foreign_release(struct foreign *foreign)
 {
-    strvec_release(&foreign->volumes);
     strvec_release(&foreign->usb);
 }
 
@@ -23,10 +20,4 @@ int foreign_check(const struct foreign *foreign, const char *provider, struct er
                          "--ignition-path is not supported: the guest is a cloud image, which "
                          "cloud-init sets up and not Ignition");
     return 0;
-}
-
-void foreign_tell(const struct foreign *foreign)
-{
-    if (foreign->volumes_given)
-        log_warn("volumes are not mounted into the machine yet");
 }

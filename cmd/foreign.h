@@ -10,16 +10,12 @@
 struct foreign {
     const char *volume_driver, *ignition_path;
     struct option_bool user_mode_networking, tls_verify, reexec;
-    struct strvec volumes, usb;
-    bool volumes_given;
+    struct strvec usb;
 };
 
 void foreign_release(struct foreign *foreign);
 
 // Refuses what was asked for and cannot be had.
 int foreign_check(const struct foreign *foreign, const char *provider, struct error *err);
-
-// Tells of what is taken because podman's own tools always say it, and not done.
-void foreign_tell(const struct foreign *foreign);
 
 #endif

@@ -4,7 +4,6 @@
 #include "provider/monitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -61,6 +60,7 @@ struct monitor {
     pid_t workers[WORKERS]; // 0: not running
     struct plane plane;
     struct helper helper;
+    struct sharers sharers;
     char *trouble;         // what is wrong with a machine that runs; NULL: nothing
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
@@ -95,7 +95,7 @@ static bool fork_worker(struct monitor *monitor, enum worker worker)
     if (pid < 0)
         log_error("cannot fork: %s", strerror(errno));
     monitor->workers[worker] = pid < 0 ? 0 : pid;
-    if (pid != 0)
+    if (pid)
         return false;
     process_reset_signals();
     lock_release(&monitor->lock);
@@ -108,12 +108,11 @@ static bool fork_worker(struct monitor *monitor, enum worker worker)
 static void start_prober(struct monitor *monitor)
 {
     int ends[2];
-    if (pipe(ends) < 0) {
-        log_error("cannot make a pipe: %s", strerror(errno));
+    struct error err;
+    if (process_pipe(ends, &err) < 0) {
+        log_error("%s", err.message);
         return;
     }
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     if (fork_worker(monitor, PROBER)) {
         close(ends[0]);
         prober_run(ends[1], &monitor->m, monitor->provider, monitor->ready_timeout_ms);
@@ -124,21 +123,19 @@ static void start_prober(struct monitor *monitor)
 
 static void start_ladder(struct monitor *monitor)
 {
-    if (monitor->workers[LADDER])
+    if (monitor->workers[LADDER] || !fork_worker(monitor, LADDER))
         return;
-    if (fork_worker(monitor, LADDER)) {
-        struct error err;
-        const struct ladder ladder = {
-            .m = &monitor->m,
-            .provider = monitor->provider,
-            .hard = monitor->hard,
-            .booted = monitor->booted,
-        };
-        if (ladder_run(&ladder, &err) == 0)
-            _exit(0);
-        log_error("%s", err.message);
-        _exit(1);
-    }
+    struct error err;
+    const struct ladder ladder = {
+        .m = &monitor->m,
+        .provider = monitor->provider,
+        .hard = monitor->hard,
+        .booted = monitor->booted,
+    };
+    if (ladder_run(&ladder, &err) == 0)
+        _exit(0);
+    log_error("%s", err.message);
+    _exit(1);
 }
 
 static void stop(struct monitor *monitor, bool hard)
@@ -170,6 +167,8 @@ static void apply_report(struct monitor *monitor, const json_t *report)
         monitor->booted = true;
     if (phase == PHASE_READY)
         monitor->forward_at_ms = clock_monotonic_ms();
+    if (phase == PHASE_READY && detail && !monitor->trouble)
+        monitor->trouble = xstrdup(detail);
     publish(monitor, phase, detail);
     if (phase == PHASE_FAILED)
         stop(monitor, false);
@@ -215,9 +214,7 @@ static void take_guest_report(void *context, const struct report *report)
 
 static void keep_relaying(struct monitor *monitor)
 {
-    if (monitor->workers[RELAY] || monitor->plane.relay < 0)
-        return;
-    if (fork_worker(monitor, RELAY)) {
+    if (!monitor->workers[RELAY] && monitor->plane.relay >= 0 && fork_worker(monitor, RELAY)) {
         relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
@@ -241,25 +238,28 @@ static void keep_forwarding(struct monitor *monitor)
 
 static void keep_ports(struct monitor *monitor)
 {
-    if (monitor->workers[PORTS] || !monitor->m.localhost_ports || monitor->stopping ||
-        monitor->status.phase != PHASE_READY)
-        return;
-    if (fork_worker(monitor, PORTS))
+    bool wanted = monitor->m.localhost_ports && monitor->status.phase == PHASE_READY;
+    if (wanted && !monitor->stopping && !monitor->workers[PORTS] && fork_worker(monitor, PORTS))
         localhost_run(&monitor->m, monitor->plane.alive);
 }
 
-// --- the program that moves the VM's packets ---------------------------------------------------
+// --- the programs beside the VM -----------------------------------------------------------------
+
+static void take_trouble(struct monitor *monitor, char *text)
+{
+    free(monitor->trouble);
+    monitor->trouble = text;
+    log_error("%s", text);
+    publish(monitor, monitor->status.phase, NULL);
+}
 
 static void take_helper_end(struct monitor *monitor)
 {
     if (monitor->stopping)
         return;
-    free(monitor->trouble);
-    monitor->trouble = xasprintf("%s has ended: the machine runs without a network until it is "
-                                 "restarted",
-                                 monitor->helper.name);
-    log_error("%s", monitor->trouble);
-    publish(monitor, monitor->status.phase, NULL);
+    take_trouble(monitor, xasprintf("%s has ended: the machine runs without a network until it is "
+                                    "restarted",
+                                    monitor->helper.name));
     if (!monitor->m.restart)
         return;
     monitor->again = true;
@@ -273,6 +273,7 @@ static void reap(struct monitor *monitor)
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        sharers_take_end(&monitor->sharers, pid);
         if (pid == monitor->vm) {
             monitor->vm_gone = true;
             monitor->vm_status = status;
@@ -327,6 +328,8 @@ static void loop(struct monitor *monitor, int signals)
             publish(monitor, PHASE_FAILED, "the check for readiness ended unexpectedly");
             stop(monitor, false);
         }
+        if (!monitor->stopping && sharers_are_lost(&monitor->sharers))
+            take_trouble(monitor, xstrdup("virtiofsd has ended: a volume is lost until a restart"));
         keep_forwarding(monitor);
         keep_relaying(monitor);
         keep_ports(monitor);
@@ -365,7 +368,7 @@ static int start_vm(struct monitor *monitor, struct error *err)
         return -1;
     if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
         plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
-        vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
+        vm_start(&monitor->m, monitor->provider, &monitor->sharers, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;
     return 0;
@@ -428,10 +431,10 @@ static void monitor_release(struct monitor *monitor)
 {
     status_release(&monitor->status);
     strbuf_release(&monitor->unread);
-    if (monitor->reports >= 0)
-        close(monitor->reports);
+    cleanup_close_fd(&monitor->reports);
     plane_release(&monitor->plane);
     helper_release(&monitor->helper);
+    sharers_release(&monitor->sharers);
     free(monitor->trouble);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
@@ -444,14 +447,11 @@ static void begin(struct monitor *monitor)
     helper_release(&monitor->helper);
     free(monitor->trouble);
     monitor->trouble = NULL;
-    if (monitor->reports >= 0)
-        close(steal_fd(&monitor->reports));
+    cleanup_close_fd(&monitor->reports);
+    monitor->reports = -1;
     strbuf_reset(&monitor->unread);
-    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = false;
-    monitor->again = false;
-    monitor->forward_at_ms = 0;
-    monitor->vm = 0;
-    monitor->vm_status = 0;
+    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = monitor->again = false;
+    monitor->forward_at_ms = monitor->vm = monitor->vm_status = 0;
     monitor->started_ms = clock_monotonic_ms();
     free(monitor->status.host);
     free(monitor->status.address);
