@@ -24,7 +24,7 @@
 
 // The ports. qemu-guest-agent's is where krunkit and vfkit look for it to set the clock.
 #define GUEST_VSOCK_QEMU_AGENT 1234
-#define GUEST_VSOCK_REPORT 5100 // of the host: lines of JSON (provider/report.h)
+#define GUEST_VSOCK_REPORT 5100 // of the host: it says "hello\n", then takes JSON lines
 #define GUEST_VSOCK_SSH 5101
 #define GUEST_VSOCK_API_ROOT 5102
 #define GUEST_VSOCK_API_USER 5103

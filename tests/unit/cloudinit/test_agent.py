@@ -49,7 +49,7 @@ class Agent(unittest.TestCase):
             for name in ("ROOT", "USER"):
                 file.write(f"API_{name}_SOCKET = '{self.path('podman-' + name.lower())}'\n")
             with open(sys.argv[1], encoding="utf-8") as body:
-                file.write(body.read())
+                file.write(body.read().replace("GREETING_S = 10\n", "GREETING_S = 2\n"))
         # What powers off only writes that it was asked to.
         with open(self.path("systemctl"), "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\necho \"$*\" >{self.path('asked')}\n"
@@ -100,6 +100,7 @@ class Agent(unittest.TestCase):
         guest, _ = self.host.accept()
         lines = guest.makefile()
         first = json.loads(lines.readline())
+        guest.sendall(b"hello\n")
         self.assertEqual(first["state"], "absent")
         self.assertIn("127.0.0.1", first["addresses"])
         self.put_state("running packages\n")
@@ -116,6 +117,19 @@ class Agent(unittest.TestCase):
         with guest.makefile() as lines:
             self.assertEqual(json.loads(lines.readline())["state"], "done")
         guest.close()
+
+    def test_a_host_that_does_not_greet_is_called_again(self):
+        self.host.settimeout(30)
+        self.put_state("done\n")
+        guest, _ = self.host.accept()
+        begun = time.monotonic()
+        with guest, guest.makefile() as lines:
+            self.assertEqual(json.loads(lines.readline())["state"], "done")
+            again, _ = self.host.accept()
+            self.assertGreater(time.monotonic() - begun, 1.9)
+            self.assertEqual(lines.readline(), "")
+        with again, again.makefile() as lines:
+            self.assertEqual(json.loads(lines.readline())["state"], "done")
 
     def test_leads_to_podman(self):
         echo_server(self.path("podman-root"), b"root ")
