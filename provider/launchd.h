@@ -41,6 +41,7 @@ void launchd_kickstart_argv(struct strvec *argv, const char *domain, const char 
 void launchd_kill_argv(struct strvec *argv, const char *domain, const char *machine,
                        const char *signal); // "SIGTERM"
 void launchd_print_argv(struct strvec *argv, const char *domain, const char *machine);
+void launchd_print_domain_argv(struct strvec *argv, const char *domain);
 
 // What `launchctl print` says of a job. Its format is not promised, so only what is found counts.
 struct launchd_state {

@@ -16,9 +16,11 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAKE = os.path.join(HERE, "fake")
+MACOS = os.path.abspath(os.path.join(HERE, "../support/macos"))
 BINARY = os.path.abspath(os.environ.get("PMV_BINARY") or
                          os.path.join(HERE, "../../build/cmd/podman-machine-vmnet"))
 CI = os.environ.get("CI") == "true"
+sys.path.insert(1, MACOS)
 SLOW = float(os.environ.get("PMV_SLOW", "1"))  # a factor for patience: sanitizers, busy machines
 
 
