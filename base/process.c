@@ -162,7 +162,12 @@ char *process_describe_status(int wait_status)
         int number = WTERMSIG(wait_status);
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
-    return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+    int status = WEXITSTATUS(wait_status);
+    // What runs another program for us (vmnet-run, a shell) ends so when a signal killed that one.
+    if (status > 128 && status <= 128 + 31)
+        return xasprintf("exit status %d, as of signal %d (%s)", status, status - 128,
+                         strsignal(status - 128));
+    return xasprintf("exit status %d", status);
 }
 
 int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err)

@@ -275,22 +275,29 @@ def find_qemu():
         return None
 
 
-def main():
-    qemu = find_qemu()
-    missing = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
-    if missing or not qemu:
-        reason = f"contrib/check.sh makes what is missing: {(missing or ['QEMU'])[0]}"
-        if os.environ.get("CI") == "true":
-            print(f"1..1\nnot ok 1 - {reason}")
-            return 1
-        print(f"1..0 # SKIP {reason}")
-        return 0
-    world = World(qemu)
+def missing():
+    """Why there can be no real guest here, or None."""
+    absent = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
+    if absent or not find_qemu():
+        return f"contrib/check.sh makes what is missing: {(absent or ['QEMU'])[0]}"
+    return None
+
+
+def skip(reason):
+    """Under CI nothing may be missing."""
+    if os.environ.get("CI") == "true":
+        print(f"1..1\nnot ok 1 - {reason}")
+        return 1
+    print(f"1..0 # SKIP {reason}")
+    return 0
+
+
+def run_steps(world, steps, vital):
     broken = None
     wrong = 0
-    print(f"1..{len(STEPS)}", flush=True)
+    print(f"1..{len(steps)}", flush=True)
     try:
-        for number, step in enumerate(STEPS, 1):
+        for number, step in enumerate(steps, 1):
             begun = time.monotonic()
             try:
                 check(not broken, f"not tried: {broken} failed")
@@ -302,13 +309,18 @@ def main():
                 wrong += 1
                 if not broken:
                     world.print_logs()
-                if step in VITAL and not broken:
+                if step in vital and not broken:
                     broken = step.__name__
             print(f"{word} {number} - {step.__doc__} ({time.monotonic() - begun:.1f} s)",
                   flush=True)
     finally:
         world.clean_up()
     return 1 if wrong else 0
+
+
+def main():
+    reason = missing()
+    return skip(reason) if reason else run_steps(World(find_qemu()), STEPS, VITAL)
 
 
 if __name__ == "__main__":
