@@ -14,6 +14,7 @@ import argparse
 import http.server
 import json
 import os
+import pty
 import shutil
 import statistics
 import subprocess
@@ -123,12 +124,14 @@ def make_huge(folder, mib):
 class Run:
     """One run of a program that writes `target`, measured by run.c."""
 
-    def __init__(self, args, argv, target):
+    def __init__(self, args, argv, target, stderr=subprocess.PIPE):
         if os.path.exists(target):
             os.unlink(target)
-        answer = subprocess.run([args.run] + argv, capture_output=True, check=False)
+        answer = subprocess.run(
+            [args.run] + argv, stdout=subprocess.PIPE, stderr=stderr, check=False
+        )
         if answer.returncode != 0:
-            sys.exit(f"failed: {' '.join(argv)}: {answer.stderr.decode()}")
+            sys.exit(f"failed: {' '.join(argv)}: {(answer.stderr or b'').decode()}")
         took = json.loads(answer.stdout)
         self.wall, self.cpu = took["wall"], took["cpu"]
         self.rss = took["maxrss"] * (1 if sys.platform == "darwin" else 1024)
@@ -215,6 +218,30 @@ def bench_huge(args, folder, output):
     small_cpu, huge_cpu = (median(r.cpu for r in list_) for list_ in runs)
     print(f"same data in 2 TiB and in 5 GiB: wall {huge:.2f} / {small:.2f} s = {huge / small:.2f}", end="")
     print(f", CPU {huge_cpu:.2f} / {small_cpu:.2f} s = {huge_cpu / small_cpu:.2f}")
+
+
+def drain(terminal):
+    try:
+        while os.read(terminal, 4096):
+            pass
+    except OSError:  # how a terminal says that its other side is closed
+        pass
+
+
+def bench_bar(args, folder, output):
+    """What the progress bar costs on a terminal, against --quiet."""
+    target = os.path.join(output, f"pmv-bench-out-{os.getpid()}.raw")
+    argv = [args.program, "image", "convert", os.path.join(folder, "zlib.qcow2"), target]
+    ours, theirs = pty.openpty()
+    threading.Thread(target=drain, args=(ours,), daemon=True).start()
+    shown, quiet = [], []
+    for _ in range(args.runs):
+        quiet.append(Run(args, argv + ["--quiet"], target).cpu)
+        shown.append(Run(args, argv, target, stderr=theirs).cpu)
+    os.unlink(target)
+    os.close(theirs)
+    with_, without = median(shown), median(quiet)
+    print(f"progress bar: CPU {with_:.2f} / {without:.2f} s = {(with_ / without - 1) * 100:+.1f}%")
 
 
 class Throttled(http.server.BaseHTTPRequestHandler):
@@ -313,6 +340,7 @@ def main():
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, median of {args.runs}")
     if not args.no_convert:
         bench_convert(args, folder, output, methods, "tmpfs" if output == "/dev/shm" else output)
+        bench_bar(args, folder, output)
     if args.disk:
         bench_convert(args, folder, args.disk, methods, "disk")
     if not args.no_huge:

@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ def make_image(folder):
 class Handler(http.server.BaseHTTPRequestHandler):
     """What is wrong is said by the path."""
 
-    image, rate, whole, requests = b"", 0, 0, []
+    image, rate, whole, requests, plain = b"", 0, 0, [], ""
 
     def do_GET(self):
         Handler.requests.append(self.path)
@@ -133,6 +134,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def way_away(self):
         self.head(302, 0, Location="/good")
 
+    def way_plain(self):
+        self.head(302, 0, Location=f"{self.plain}/{self.path.split('?')[1]}")
+
+    def way_releases(self):
+        row = {"version": "44", "arch": os.uname().machine, "variant": "Cloud"}
+        row |= {"link": f"{self.plain}/Fedora-Cloud-Base-Generic-44.qcow2"}
+        row |= {"sha256": hashlib.sha256(self.image).hexdigest()}
+        text = json.dumps([row]).encode()
+        self.head(200, len(text))
+        self.wfile.write(text)
+
     def way_file(self):
         self.head(302, 0, Location="file:///etc/passwd")
 
@@ -156,7 +168,7 @@ class World:
         self.digest = hashlib.sha256(self.image).hexdigest()
         Handler.image = self.image
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = Handler.plain = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.homes = 0
 
@@ -167,7 +179,12 @@ class World:
         return home
 
     def environment(self, home, **more):
-        clean = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        ours = ("CURL_CA_BUNDLE", "SSL_CERT_FILE")
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and name not in ours
+        }
         return dict(clean, HOME=home, XDG_CACHE_HOME=os.path.join(home, "cache"), **more)
 
     def pull_words(self, way):
@@ -251,6 +268,72 @@ def a_proxy_is_used(world):
     assert Handler.requests[-1] == "http://images.invalid/good", Handler.requests[-1]
     done = world.pull(world.new_home(), "http://images.invalid/good", http_proxy=proxy, no_proxy="*")
     assert done.returncode == 125 and "images.invalid" in done.stderr, done.stderr
+
+
+class TlsServer:
+    """The same answers over TLS, with a certificate that only its own file vouches for."""
+
+    def __init__(self, folder):
+        self.certificate, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        words += ["-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+        words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", self.certificate]
+        subprocess.run(words, check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.handle_error = lambda *_: None  # a client that hangs up is what is tested
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def tls_is_verified(world):
+    with TlsServer(world.folder) as tls:
+        trusted = {"SSL_CERT_FILE": tls.certificate}
+        done = world.pull(world.new_home(), f"{tls.url}/good")
+        assert done.returncode == 125 and "certificate" in done.stderr, done.stderr
+        # $CURL_CA_BUNDLE is the stronger of the two.
+        for more in (trusted, {"CURL_CA_BUNDLE": tls.certificate, "SSL_CERT_FILE": "/dev/null"}):
+            home = world.new_home()
+            done = world.pull(home, f"{tls.url}/good", **more)
+            assert done.returncode == 0, done.stderr
+            world.assert_right(home)
+
+        # An image may come from a mirror that has no TLS, since its digest was given.
+        home = world.new_home()
+        done = world.pull(home, f"{tls.url}/plain?good", **trusted)
+        assert done.returncode == 0, done.stderr
+        world.assert_right(home)
+
+        # A list of releases is what says the digest: never from there.
+        for url, words in (
+            (f"{tls.url}/releases", None),
+            (f"{tls.url}/plain?releases", "not supported"),
+        ):
+            before = len(Handler.requests)
+            done = subprocess.run(
+                [PROGRAM, "image", "pull", "--quiet", "fedora-latest"],
+                env=world.environment(
+                    world.new_home(), PODMAN_MACHINE_VMNET_RELEASES=url, **trusted
+                ),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            asked = Handler.requests[before:]
+            assert done.returncode == 125, done.stderr  # the list names no file that is there
+            if words:
+                assert words in done.stderr and asked == ["/plain?releases"], (asked, done.stderr)
+            else:
+                assert "404" in done.stderr and len(asked) == 2, (asked, done.stderr)
 
 
 def files_by_path_and_url(world):
@@ -367,6 +450,7 @@ def main():
         for test in (
             servers_that_do_it_wrong,
             a_proxy_is_used,
+            tls_is_verified,
             files_by_path_and_url,
             two_at_once_share_one_download,
             kills_at_any_moment,
