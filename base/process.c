@@ -49,6 +49,15 @@ char *process_find(const char *name, const char *const *dirs)
     return NULL;
 }
 
+char *process_lasting_path(const char *executable, const char *const *dirs)
+{
+    struct stat own, other;
+    cleanup_free char *found = process_find(strrchr(executable, '/') + 1, dirs);
+    bool same = found && stat(executable, &own) == 0 && stat(found, &other) == 0 &&
+                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return same ? steal_string(&found) : xstrdup(executable);
+}
+
 static int open_pipe(int ends[2], struct error *err)
 {
     if (pipe(ends) < 0)

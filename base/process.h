@@ -19,6 +19,12 @@
 // in the NULL-terminated `dirs` (may be NULL) and then in $PATH. The caller frees; NULL: none.
 char *process_find(const char *name, const char *const *dirs);
 
+// A path of the program at the absolute path `executable` that goes on leading to it when it is
+// updated: where process_find() finds it by its name. Homebrew's links in bin lead to a folder of
+// the version, which the next one's takes the place of. `executable` itself when what is found
+// is another file. The caller frees.
+char *process_lasting_path(const char *executable, const char *const *dirs);
+
 // Runs to the end. stdin is /dev/null; stdout goes to `out` (NULL: discarded); stderr is kept
 // for the error. A status other than 0, or a signal, is ECHILD with the program's last words.
 int process_run(const struct strvec *argv, struct strbuf *out, struct error *err);

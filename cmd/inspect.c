@@ -16,6 +16,7 @@
 #include "cmd/peer.h"
 #include "cmd/target.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     const char *format;
@@ -82,6 +83,12 @@ static const struct type_field vmnet_fields[] = {
     {.name = "Supervised", .type = &type_bool},
     {.name = "Address", .type = &type_string},
     {.name = "LastExit", .type = &type_last_exit_pointer},
+    {.name = "Network", .type = &type_string},
+    {.name = "Isolated", .type = &type_bool},
+    {.name = "Offload", .type = &type_string},
+    {.name = "DNS", .type = &type_strings},
+    {.name = "RestartPolicy", .type = &type_string},
+    {.name = "Autostart", .type = &type_bool},
     {.name = NULL},
 };
 static const struct type type_vmnet = {
@@ -117,14 +124,35 @@ static json_t *describe_last_exit(const struct last_exit *last)
                      "Log", last->log ? last->log : "");
 }
 
+// What --network and its like have made of it: nothing where the provider has no such network.
+static void describe_settings(json_t *vmnet, const struct machine *m)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool vmnet_row = provider && !provider->network->user_mode;
+    cleanup_free char *network = network_options_text(&m->network);
+    json_t *dns = json_array();
+    for (size_t i = 0; i < m->dns.count; i++)
+        json_array_append_new(dns, json_string(m->dns.items[i]));
+    json_object_set_new(vmnet, "Network", json_string(vmnet_row ? network : ""));
+    json_object_set_new(vmnet, "Isolated", json_boolean(m->network.isolated));
+    json_object_set_new(vmnet, "Offload",
+                        json_string(vmnet_row ? network_offload_text(m->network.offload) : ""));
+    json_object_set_new(vmnet, "DNS", dns);
+    json_object_set_new(vmnet, "RestartPolicy", json_string(m->restart ? "on-failure" : "no"));
+    json_object_set_new(vmnet, "Autostart", json_boolean(supervisor_for(m)->autostarts(m)));
+}
+
 static json_t *describe_vmnet(const struct machine *m, const struct machine_now *now)
 {
     const struct status *status = &now->status;
     const char *address = status->address ? status->address : status->host;
-    return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
-                     now->supervised ? phase_name(status->phase) : "", "Detail",
-                     status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
-                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+    json_t *vmnet =
+        json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
+                  now->supervised ? phase_name(status->phase) : "", "Detail",
+                  status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
+                  address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+    describe_settings(vmnet, m);
+    return vmnet;
 }
 
 static json_t *describe(const struct machine *m, const struct machine_now *now)

@@ -30,6 +30,7 @@
 #include "provider/connection.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/preflight.h"
 #include "provider/registration.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
@@ -38,6 +39,7 @@ const uint64_t start_default_timeout_s = 1800;
 static const uint64_t longest_timeout_s = 30 * 24 * 3600;
 
 static const int64_t api_socket_ms = 20000;
+static const uint64_t least_space = (uint64_t)1 << 30; // what a guest's updates can take
 
 // Refuses a machine that runs, or with --exist-ok says that there is nothing to do, once it is
 // ready; one that is on its way down is waited for.
@@ -85,10 +87,15 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
-    if (provider_probe(provider, m, &tools, err) < 0)
+    if (preflight_ssh(err) < 0 || provider_probe(provider, m, &tools, err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);
+    uint64_t space;
+    if (preflight_free_space(&space) && space < least_space && !quiet)
+        log_warn("only %" PRIu64 " MiB are free for the machine's disk: what the guest writes is "
+                 "lost when nothing is left",
+                 space >> 20);
     return 0;
 }
 
@@ -152,10 +159,10 @@ static int start_under_lock(const char *name, const struct start_options *option
     if (interrupted())
         return interrupt_error(err);
     uint64_t old_port = m->ssh.port;
-    int64_t begun_ns = clock_wall_ns();
     const struct supervisor *supervisor = supervisor_for(m);
-    if (supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
-        follow_start(m, supervisor, monitor, begun_ns,
+    if (status_forget(name, err) < 0 ||
+        supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
+        follow_start(m, supervisor, monitor,
                      options->json    ? FOLLOW_JSON
                      : options->quiet ? FOLLOW_QUIET
                                       : FOLLOW_PEOPLE,
@@ -170,7 +177,7 @@ static int start_under_lock(const char *name, const struct start_options *option
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
     if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
-    if (settle_guest(m, err) < 0)
+    if (settle_guest(m, SETTLE_PROXIES, err) < 0)
         return -1;
     return change_default ? make_default(m, err) : 0;
 }
@@ -318,6 +325,7 @@ const struct command command_start = {
     .summary = "Start an existing machine",
     .details = "Start a managed virtual machine, and wait until its podman answers",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

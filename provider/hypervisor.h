@@ -54,6 +54,8 @@ struct hypervisor {
     bool offload;              // its card can do TSO and checksum offload
     uint64_t cpu_limit;        // the most that its option parser takes; 0: no limit of its own
     uint64_t memory_limit_mib; // likewise
+    unsigned macos_floor;      // the oldest macOS that it runs on; 0: it is not for macOS
+    const char *arch;          // the only one that it runs on there; NULL: any
 
     // Finds the program and what else it needs, and checks that it can work here. ENOENT
     // lists the places searched and says what to install. `tools` comes with arch, folder and

@@ -14,6 +14,7 @@
 #include "provider/control.h"
 #include "provider/guest.h"
 #include "provider/machine.h"
+#include "provider/preflight.h"
 #include "provider/tool.h"
 #include "provider/vsock.h"
 
@@ -32,6 +33,8 @@ static int vfkit_probe(struct tools *tools, const struct machine *m, struct erro
     free(tools->folder);
     tools->folder = folder;
     tools->hypervisor_version = version_of(tools->hypervisor);
+    if (preflight_tool(tools->hypervisor, &tools->hypervisor_version, err) < 0)
+        return -1;
     vsock_plan(tools, m, true);
     return 0;
 }
@@ -93,6 +96,7 @@ static int vfkit_power_off(const struct machine *m, struct error *err)
 
 const struct hypervisor hypervisor_vfkit = {
     .name = "vfkit",
+    .macos_floor = 13, // its README
     .probe = vfkit_probe,
     .append = vfkit_append,
     .power_off = vfkit_power_off,

@@ -72,6 +72,8 @@ int launchd_plist(char **text, const struct launchd_job *job, struct error *err)
     plist_string(&plist, "monitor");
     cleanup_free char *timeout = xasprintf("--timeout=%lld", (long long)job->timeout_s);
     plist_string(&plist, timeout);
+    if (job->at_login)
+        plist_string(&plist, "--at-login");
     plist_string(&plist, job->machine);
     plist_close(&plist, "array");
     add_environment(&plist, job->environment);

@@ -19,7 +19,7 @@ struct launchd_job {
     const char *program;              // ours: `program monitor --timeout=N machine` is what runs
     int64_t timeout_s;                // until the machine must be ready
     const char *log;                  // monitor.log: its stdout and stderr
-    bool at_login;                    // start it by itself at login
+    bool at_login;                    // start it by itself at login, with --at-login
     const struct strvec *environment; // "NAME=value"; launchd gives a job next to nothing
 };
 

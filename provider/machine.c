@@ -131,6 +131,7 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_string(root, "timezone", &m->timezone, err) < 0 ||
         json_get_bool(root, "rootful", &m->rootful, err) < 0 ||
         json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
+        json_get_bool(root, "dns_changed", &m->dns_changed, err) < 0 ||
         json_get_bool(root, "restart", &m->restart, err) < 0 ||
         network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
@@ -198,6 +199,8 @@ int machine_save(const struct machine *m, struct error *err)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     if (m->rootful_changed)
         json_object_set_new(root, "rootful_changed", json_true());
+    if (m->dns_changed)
+        json_object_set_new(root, "dns_changed", json_true());
     for (size_t i = 0; i < m->dns.count; i++)
         json_array_append_new(json_object_get(root, "dns"), json_string(m->dns.items[i]));
     return json_write_file(path, root, 0600, err);

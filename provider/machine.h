@@ -36,6 +36,7 @@ struct machine {
     bool rootful_changed; // since the guest was told of it
     char *timezone;       // NULL: the guest's own
     struct strvec dns;
+    bool dns_changed;               // since the guest was told of it
     struct network_options network; // vmnet rows
     bool restart;                   // the monitor starts it again when it fails by itself
 };

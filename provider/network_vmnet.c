@@ -21,6 +21,7 @@
 #include "provider/machine.h"
 #include "provider/mdns.h"
 #include "provider/offload.h"
+#include "provider/preflight.h"
 #include "provider/report.h"
 #include "provider/tool.h"
 
@@ -108,7 +109,8 @@ static int vmnet_probe(struct tools *tools, const struct machine *m,
         return error_errno(err, "cannot use '%s', which has no vmnet-helper beside it",
                            tools->network);
     tools->network_version = version_of(tools->network);
-    if (check_options(m, &tools->network_version, err) < 0 || check_sudo(helper, err) < 0)
+    if (preflight_tool(tools->network, &tools->network_version, err) < 0 ||
+        check_options(m, &tools->network_version, err) < 0 || check_sudo(helper, err) < 0)
         return -1;
     plan_offload(tools, m, hypervisor);
     return 0;

@@ -203,11 +203,13 @@ static int write_plist(const struct machine *m, const char *path, int64_t timeou
                        struct error *err)
 {
     CLEANUP(strvec_release) struct strvec environment = STRVEC_INIT;
-    cleanup_free char *self = platform_executable();
+    cleanup_free char *executable = platform_executable();
     cleanup_free char *log = machine_path(m->name, MACHINE_MONITOR_LOG);
     cleanup_free char *text = NULL;
-    if (!self)
+    if (!executable)
         return error_set(err, ENOENT, "cannot find our own executable");
+    // The list outlives this version of the program.
+    cleanup_free char *self = process_lasting_path(executable, platform_program_dirs);
     collect_environment(&environment);
     const struct launchd_job job = {
         .machine = m->name,
@@ -281,12 +283,17 @@ static int clear(const struct machine *m, struct error *err)
     return 0;
 }
 
+static char *agent_path(const struct machine *m)
+{
+    cleanup_free char *folder = paths_launch_agents();
+    cleanup_free char *label = launchd_label(m->name);
+    return xasprintf("%s/%s.plist", folder, label);
+}
+
 static int autostart(const struct machine *m, bool on, struct error *err)
 {
-    cleanup_free char *home = paths_home();
-    cleanup_free char *label = launchd_label(m->name);
-    cleanup_free char *folder = xasprintf("%s/Library/LaunchAgents", home);
-    cleanup_free char *path = xasprintf("%s/%s.plist", folder, label);
+    cleanup_free char *folder = paths_launch_agents();
+    cleanup_free char *path = agent_path(m);
     if (!on)
         return unlink(path) < 0 && errno != ENOENT ? error_errno(err, "cannot remove '%s'", path)
                                                    : 0;
@@ -295,10 +302,17 @@ static int autostart(const struct machine *m, bool on, struct error *err)
     return write_plist(m, path, login_timeout_s, true, err);
 }
 
+static bool autostarts(const struct machine *m)
+{
+    cleanup_free char *path = agent_path(m);
+    return file_exists(path);
+}
+
 const struct supervisor supervisor_launchd = {
     .name = "launchd",
     .start = start,
     .stop = stop,
     .clear = clear,
     .autostart = autostart,
+    .autostarts = autostarts,
 };

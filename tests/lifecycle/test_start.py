@@ -56,6 +56,26 @@ class Start(harness.MachineTest):
         self.assertIn("qemu-system-x86_64", done.err)
         self.assertEqual(self.state(), "stopped")
 
+    def test_a_clock_that_was_set_back(self):
+        # What an earlier run has left seems to come from this one.
+        for phase in ("failed", "ready"):
+            with open(self.machine_file("m1", "status.json"), "w", encoding="utf-8") as file:
+                json.dump({"phase": phase, "detail": "long ago", "monitor_pid": 2,
+                           "changed": "2200-01-01T00:00:00Z", "vm_pid": 3, "port": 1}, file)
+            done = self.ok("start", "m1")
+            self.assertNotIn("long ago", done.err)
+            self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
+            self.ok("stop", "m1")
+
+    def test_little_space(self):
+        words = ('mount -t tmpfs -o size=64m none "$HOME" && '
+                 '"$0" init --provider qemu --disk-size 1 --image "$1" m2 && '
+                 '"$0" start m2; "$0" stop m2')
+        done = self.run_program("--user", "--map-root-user", "--mount", "sh", "-c", words,
+                                harness.BINARY, self.image(), program="unshare")
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.err, r"only [56]\d MiB are free for the machine's disk")
+
     def test_ssh_that_never_answers(self):
         self.behave(ssh="silent")
         begun = time.monotonic()

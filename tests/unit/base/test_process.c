@@ -19,6 +19,37 @@ static void script(const char *path, const char *text)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
+// As Homebrew lays it out.
+static void a_path_that_lasts(void **state)
+{
+    const char *home = *state;
+    cleanup_free char *cellar = temp_path(state, "Cellar-1.0");
+    cleanup_free char *bin = temp_path(state, "brew-bin");
+    cleanup_free char *program = xasprintf("%s/tool", cellar);
+    cleanup_free char *link = xasprintf("%s/tool", bin);
+    assert_int_equal(mkdir(cellar, 0700), 0);
+    assert_int_equal(mkdir(bin, 0700), 0);
+    script(program, "#!/bin/sh\n");
+    assert_int_equal(symlink("../Cellar-1.0/tool", link), 0);
+
+    cleanup_free char *by_folder =
+        process_lasting_path(program, (const char *const[]){home, bin, NULL});
+    assert_string_equal(by_folder, link);
+    cleanup_free char *old_path = xstrdup(getenv("PATH"));
+    setenv("PATH", bin, 1);
+    cleanup_free char *by_path = process_lasting_path(program, NULL);
+    assert_string_equal(by_path, link);
+    setenv("PATH", old_path, 1);
+    cleanup_free char *nowhere = process_lasting_path(program, NULL);
+    assert_string_equal(nowhere, program);
+
+    // Another version's.
+    assert_int_equal(unlink(link), 0);
+    script(link, "#!/bin/sh\n");
+    cleanup_free char *other = process_lasting_path(program, (const char *const[]){bin, NULL});
+    assert_string_equal(other, program);
+}
+
 static void captures_and_reports(void **state)
 {
     struct error err;
@@ -96,6 +127,7 @@ static void describes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_that_lasts),
         cmocka_unit_test(captures_and_reports),
         cmocka_unit_test(a_lot_of_output_on_both_pipes),
         cmocka_unit_test(a_missing_program),
