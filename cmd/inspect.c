@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "cmd/output.h"
 #include "cmd/peer.h"
 #include "cmd/target.h"
+#include "provider/provider.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
 
@@ -142,10 +144,21 @@ static void describe_settings(json_t *vmnet, const struct machine *m)
     json_object_set_new(vmnet, "Autostart", json_boolean(supervisor_for(m)->autostarts(m)));
 }
 
+// The guest's own, or where its sshd answers; a port of this host is no address of a guest that
+// has one.
+static const char *address_of(const struct machine *m, const struct status *status)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool has_own = provider && !provider->network->user_mode;
+    if (status->address || !status->host)
+        return status->address;
+    return has_own && strcmp(status->host, "127.0.0.1") == 0 ? NULL : status->host;
+}
+
 static json_t *describe_vmnet(const struct machine *m, const struct machine_now *now)
 {
     const struct status *status = &now->status;
-    const char *address = status->address ? status->address : status->host;
+    const char *address = address_of(m, status);
     json_t *vmnet =
         json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
                   now->supervised ? phase_name(status->phase) : "", "Detail",

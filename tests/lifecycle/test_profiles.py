@@ -11,8 +11,9 @@ import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import mac  # noqa: E402
+from harness import MACOS  # noqa: E402
 
-MACOS = os.path.join(harness.HERE, "../support/macos")
 KRUNKIT = ("1.0.0", "1.1.1", "1.2.1", "1.3.1")
 VFKIT = ("0.6.1", "0.6.2", "0.6.3", "0.6.4")
 TAKEN = "the command line is taken\n"
@@ -129,17 +130,15 @@ class StandIns(harness.unittest.TestCase):
                          (1, "Error: unable to add vsock port 1 for path /etc/passwd\n"))
 
 
-class Program(harness.MachineTest):
+class Program(mac.MacTest):
     """The whole program with each version, up to where the VM would run."""
 
     def setUp(self):
         super().setUp()
-        for name in ("vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
+        os.unlink(os.path.join(self.bin, "krunkit"))
         for name in ("krunkit", "vfkit"):
-            os.symlink(os.path.join(MACOS, name), os.path.join(self.bin, name))
-        self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
-                     "PODMAN_MACHINE_VMNET_SUPERVISOR": "process", "PMV_ONLY_READ": "yes"}
+            self.link(os.path.join(MACOS, name))
+        self.set_environment(PMV_ONLY_READ="yes", PODMAN_MACHINE_VMNET_SUPERVISOR="process")
 
     def machine_file(self, name, file):
         data = self.env.get("XDG_DATA_HOME", os.path.join(self.home, ".local/share"))
@@ -189,4 +188,4 @@ class Program(harness.MachineTest):
 
 
 if __name__ == "__main__":
-    sys.exit(harness.main(needs_guest=False))
+    mac.main()

@@ -17,7 +17,8 @@ import harness  # noqa: E402
 class Set(harness.MachineTest):
     def on_a_mac(self):
         for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
+            folder = harness.FAKE if name == "krunkit" else harness.MACOS
+            os.symlink(os.path.join(folder, name), os.path.join(self.bin, name))
         self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
                      "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
                      "PODMAN_MACHINE_VMNET_LEASES": os.path.join(self.top, "leases"),

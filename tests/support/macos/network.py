@@ -127,7 +127,7 @@ class World:
     def start_bootpd(self):
         self.log = os.path.join(self.folder, "bootpd.log")
         argv = ["dnsmasq", "--conf-file=/dev/null", "--keep-in-foreground", "--pid-file=",
-                "--user=root", "--group=root", "--log-dhcp", f"--log-facility={self.log}",
+                "--user=root", "--group=root", f"--log-facility={self.log}",
                 "--no-resolv", "--no-hosts", "--bind-interfaces", "--except-interface=lo",
                 "--dhcp-authoritative", "--no-ping", "--script-on-renewal",
                 f"--dhcp-leasefile={self.folder}/dnsmasq.leases",
