@@ -62,6 +62,15 @@ def connect_to(target):
     return client
 
 
+def give_up(*ends):
+    """None of them can go on."""
+    for end in ends:
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
 def pump(source, sink):
     """Moves what comes until the end, which it passes on."""
     chunk = memoryview(bytearray(CHUNK))
@@ -73,19 +82,33 @@ def pump(source, sink):
             sink.sendall(chunk[:count])
         sink.shutdown(socket.SHUT_WR)
     except OSError:
-        # Neither side can go on.
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        give_up(source, sink)
+
+
+def read_whole(file, count):
+    data = file.read(count) if count <= CHUNK else b""
+    if len(data) < count:
+        raise OSError("the host has gone")
+    return data
+
+
+def pump_pieces(source, sink):
+    """Moves what the host sends: pieces, each after its length, and one of no length at the end,
+    which hypervisors do not pass on (provider/relay.h)."""
+    try:
+        with source.makefile("rb", CHUNK) as host:
+            while length := int.from_bytes(read_whole(host, 4), "big"):
+                sink.sendall(read_whole(host, length))
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        give_up(source, sink)
 
 
 def forward(client, target):
     with connect_to(target) as server:
         back = threading.Thread(target=pump, args=(server, client), daemon=True)
         back.start()
-        pump(client, server)
+        pump_pieces(client, server)
         back.join()
 
 

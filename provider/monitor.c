@@ -215,7 +215,9 @@ static void keep_relaying(struct monitor *monitor)
         return;
     monitor->relay = fork_worker(monitor, true);
     if (monitor->relay == 0) {
-        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+        const struct relay ssh = {
+            .fd = monitor->plane.relay, .socket = MACHINE_SSH_SOCKET, .tcp = true};
+        relay_run(&ssh, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
 }
