@@ -6,12 +6,15 @@ refuse what the real ones refuse, and take what our program says to them. Nothin
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
 import mac  # noqa: E402
+import machine_spec  # noqa: E402
+import rest  # noqa: E402
 from harness import MACOS  # noqa: E402
 
 KRUNKIT = ("1.0.0", "1.1.1", "1.2.1", "1.3.1")
@@ -128,6 +131,73 @@ class StandIns(harness.unittest.TestCase):
             "--device", "virtio-vsock,port=1,socketURL=/etc/passwd,connect"])
         self.assertEqual((done.returncode, done.stderr),
                          (1, "Error: unable to add vsock port 1 for path /etc/passwd\n"))
+
+
+class Rest(harness.unittest.TestCase):
+    """The REST services, as they answer on the wire."""
+
+    class Machine:
+        def __init__(self):
+            self.done, self.spec = [], machine_spec.Spec(cpus=2, memory_mib=1024)
+
+        def press_power_button(self):
+            self.done.append("button")
+
+        def cut_power(self):
+            self.done.append("cut")
+
+    def ask(self, service, request):
+        """(what came back, what was done to the VM)"""
+        machine = self.Machine()
+        ours, its = socket.socketpair()
+        with ours, its:
+            ours.sendall(request)
+            ours.shutdown(socket.SHUT_WR)
+            service(machine)(its)
+            its.close()
+            return ours.recv(65536), machine.done
+
+    @staticmethod
+    def post(state, path="/vm/state"):
+        body = json.dumps({"state": state})
+        return (f"POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+                f"{body}").encode()
+
+    def test_krunkit_before_1_3_1(self):
+        get = b"GET /vm/state HTTP/1.1\r\n\r\n"
+        said, done = self.ask(rest.OldKrunkit, get)
+        self.assertTrue(said.endswith(b'{"state": "VirtualMachineStateRunning"}\0'), said)
+        self.assertEqual(done, [])
+        for request in (self.post("Stop"), self.post("Pause"), self.post("x", "/y"), b"POST"):
+            said, done = self.ask(rest.OldKrunkit, request)
+            self.assertTrue(said.endswith(b'{"state": "VirtualMachineStateStopping"}\0'), said)
+            self.assertEqual(done, ["button"])
+
+    def test_krunkit(self):
+        for request, status, what in (
+                (b"GET /vm/state/?a=b HTTP/1.1\r\n\r\n", b"200 OK", []),
+                (self.post("Stop"), b"200 OK", ["button"]),
+                (self.post("HardStop"), b"200 OK", ["button"]),
+                (self.post("Pause"), b"400 Bad Request", []),
+                (self.post("Stop")[:-1], b"400 Bad Request", []),
+                (self.post("Stop", "/vm"), b"404 Not Found", []),
+                (b"DELETE /vm/state HTTP/1.1\r\n\r\n", b"405 Method Not Allowed", []),
+                (b"POST", b"400 Bad Request", [])):
+            said, done = self.ask(rest.Krunkit, request)
+            self.assertTrue(said.startswith(b"HTTP/1.1 " + status), (request, said))
+            self.assertEqual(done, what, request)
+            self.assertFalse(said.endswith(b"\0"))
+
+    def test_vfkit(self):
+        for request, status, what in (
+                (self.post("Stop"), b"202 Accepted", ["button"]),
+                (self.post("HardStop"), b"202 Accepted", ["cut"]),
+                (self.post("Nap"), b"500 Internal Server Error", []),
+                (self.post("Stop", "/vm"), b"404 Not Found", []),
+                (b"GET /vm/inspect HTTP/1.1\r\n\r\n", b"200 OK", [])):
+            said, done = self.ask(rest.Vfkit, request)
+            self.assertTrue(said.startswith(b"HTTP/1.1 " + status), (request, said))
+            self.assertEqual(done, what, request)
 
 
 class Program(mac.MacTest):
