@@ -198,8 +198,8 @@ static int create(const char *name, const struct values *values, const struct pr
         return -1;
     interrupt_watch(); // until here ctrl-C has nothing to tidy, and may cut a look-up short
     if (machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
-        clear_rubble(name, err) < 0 || preflight_ssh(err) < 0 ||
-        provider_probe(provider, &m, &tools, err) < 0)
+        clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0 ||
+        preflight_ssh(err) < 0)
         return -1;
     foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);

@@ -87,7 +87,7 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
-    if (preflight_ssh(err) < 0 || provider_probe(provider, m, &tools, err) < 0)
+    if (provider_probe(provider, m, &tools, err) < 0 || preflight_ssh(err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);

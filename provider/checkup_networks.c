@@ -72,7 +72,7 @@ static void check_tunnels(struct checkup *checkup)
     if (names.length)
         checkup_add(checkup, "vpn", VERDICT_WARNING, xasprintf("a VPN is up (%s)", names.text),
                     xstrdup("if a guest's connections hang or it has no DNS, try without the VPN, "
-                            "or give --dns at init"));
+                            "or give it other servers: `set --dns`"));
 }
 
 // vmnet's bridges are bridge100 and up; bridge0 is Thunderbolt's.

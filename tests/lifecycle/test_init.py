@@ -276,6 +276,12 @@ class Download(harness.MachineTest):
         self.env["HV"] = "0"
         self.assertIn("kern.hv_support is 0", self.refused("start", "m1").err)
 
+    def test_without_openssh_nothing_is_downloaded(self):
+        self.env["PATH"] = self.bin
+        done = self.refused(*self.argv())
+        self.assertIn("cannot find 'ssh' in $PATH: install OpenSSH's client", done.err)
+        self.assertEqual(self.server.requests, [])
+
     def test_cut_then_resumed(self):
         self.server.cut_at = 3 << 20
         done = self.run_program(*self.argv(), timeout=120)
