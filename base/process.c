@@ -165,6 +165,9 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     return 0;
 }
 
+// A program that runs another often ends so when a signal ended that: shells, vmnet-run (run.c).
+enum { STATUS_OF_SIGNAL = 128, FIRST_UNUSUAL_SIGNAL = 32 };
+
 char *process_describe_status(int wait_status)
 {
     if (WIFSIGNALED(wait_status)) {
@@ -172,10 +175,10 @@ char *process_describe_status(int wait_status)
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
     int status = WEXITSTATUS(wait_status);
-    // What runs another program for us (vmnet-run, a shell) ends so when a signal killed that one.
-    if (status > 128 && status <= 128 + 31)
-        return xasprintf("exit status %d, as of signal %d (%s)", status, status - 128,
-                         strsignal(status - 128));
+    int number = status - STATUS_OF_SIGNAL;
+    if (number > 0 && number < FIRST_UNUSUAL_SIGNAL)
+        return xasprintf("exit status %d, as after signal %d (%s)", status, number,
+                         strsignal(number));
     return xasprintf("exit status %d", status);
 }
 

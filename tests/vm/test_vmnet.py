@@ -149,7 +149,7 @@ def krunkit_crashes(world):
     """krunkit dies of SIGSEGV at boot: start says so at once"""
     begun = time.monotonic()
     done = world.with_env(PMV_KRUNKIT_FAULT="segv").program("start", "a", code=125)
-    check("the VM ended while starting: exit status 139, as of signal 11 (Segmentation fault)"
+    check("the VM ended while starting: exit status 139, as after signal 11 (Segmentation fault)"
           in done.stderr, done.stderr)
     check(time.monotonic() - begun < 20, "not at once")
     check(world.inspect("a")["State"] == "stopped", "not stopped")

@@ -214,7 +214,7 @@ class Job:
                  *(f"\t\t{word}" for word in self.arguments), "\t}", "",
                  "\tenvironment = {",
                  *(f"\t\t{name} => {value}" for name, value in self.environment().items()), "\t}",
-                 "", f"\texit timeout = {self.exit_timeout_s or 0}", f"\truns = {self.runs}"]
+                 "", f"\texit timeout = {self.exit_timeout_s or 0}", "\t" f"runs = {self.runs}"]
         if self.process is not None:
             lines.append(f"\tpid = {self.process.pid}")
         if self.last is not None and self.last < 0:
