@@ -150,16 +150,21 @@ class Machine:
     def add_share(self, number, folder, tag):
         program = first_there((setting("PMV_VIRTIOFSD"), shutil.which("virtiofsd"), *VIRTIOFSD),
                               "virtiofsd: apt install virtiofsd, or qemu-system-common before 8.0")
-        channel = self.add_channel(f"share{number}", "-device",
-                                   f"vhost-user-fs-pci,chardev=share{number},tag={escape(tag)}")
+        # It takes a socket that listens, and only by number. This one's name goes with it.
+        name = f"pmv-share-{os.getpid()}-{number}"
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind("\0" + name)
+        listener.listen(1)
+        self.add("-chardev", f"socket,id=share{number},path={name},abstract=on",
+                 "-device", f"vhost-user-fs-pci,chardev=share{number},tag={escape(tag)}")
         # In C, of QEMU before 8.0, or in Rust: they say the folder differently.
         helps = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
         words = ["--shared-dir", folder] if "--shared-dir" in helps.stdout + helps.stderr \
             else ["-o", f"source={folder}"]
         self.children.append(subprocess.Popen(
-            [program, f"--fd={channel.fileno()}", *words], pass_fds=[channel.fileno()],
-            preexec_fn=die_with_parent))
-        channel.close()
+            [program, f"--fd={listener.fileno()}", *words], pass_fds=[listener.fileno()],
+            stdin=subprocess.DEVNULL, preexec_fn=die_with_parent))
+        listener.close()
 
     def start_process(self):
         # With everything that this process was given: what says that the VM is there must say so
