@@ -7,6 +7,7 @@ DHCP server, in a network namespace of this test's own. Two machines and seven b
 one test, and after a failed step those that need it are not tried.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -15,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -28,6 +30,7 @@ from test_machine import BUSYBOX, CLIENT, IMAGE, Failed, check  # noqa: E402
 
 NOWHERE = "/nonexistent/dhcpd_leases"
 START_S = 600
+EMULATION_FAULT = "Kernel panic - not syncing: IO-APIC + timer doesn't work!"
 
 
 class World(test_machine.World):
@@ -115,10 +118,34 @@ def command_line(pid):
 
 
 def start(world, name, **env):
-    done = world.with_env(**env).program("start", "--timeout", str(START_S), name,
-                                         timeout=START_S + 60)
-    check(f'Machine "{name}" started successfully\n' in done.stdout, done.stdout)
+    for attempt in range(3):
+        done = world.with_env(**env).program("start", "--timeout", str(START_S), name, code=None,
+                                             timeout=START_S + 60)
+        # Emulated on a busy host, Linux may find that its timer stands still while it looks at it.
+        if done.returncode == 0 or EMULATION_FAULT not in world.text(name, "serial.log"):
+            break
+        print(f"# the guest's kernel did not find its timer, attempt {attempt + 1}", flush=True)
+    check(f'Machine "{name}" started successfully\n' in done.stdout, done.stdout + done.stderr)
     check(world.inspect(name)["State"] == "running", "not running")
+
+
+@contextlib.contextmanager
+def starting(world, name):
+    """In the background, while something else is done."""
+    failures = []
+
+    def run():
+        try:
+            start(world, name)
+        except Failed as failed:
+            failures.append(failed)
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    check(not failures, str(failures))
 
 
 def stop(world, name):
@@ -253,13 +280,10 @@ def by_mdns(world):
 
 def two_machines(world):
     """a second machine, vmnet-vfkit, on the same bridge: each reaches the other"""
-    starting = start_in_background(world, "a")
-    try:
+    with starting(world, "a"):
         world.program("init", "--provider", "vmnet-vfkit", "--image", IMAGE, "--disk-size", "6",
                       "--cpus", "2", "--memory", "1280", "b")
         start(world, "b")
-    finally:
-        finish(starting)
     check(not was_clean(world, "a"), "SIGTERM did not cut the power: nothing to recover")
     a, b = world.address("a"), world.address("b")
     check(a != b, a)
@@ -268,18 +292,6 @@ def two_machines(world):
     check("Server:" in world.podman("b-root", "version").stdout, "no server")
     argv = world.text("b", "vm.argv")
     check("--enable-tso" not in argv, argv)
-
-
-def start_in_background(world, name):
-    return subprocess.Popen(
-        [os.path.abspath(test_machine.BINARY), "start", "--timeout", str(START_S), name],
-        env=world.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True)
-
-
-def finish(starting):
-    _, words = starting.communicate(timeout=START_S + 60)
-    check(starting.returncode == 0, words)
 
 
 def host_reboot(world):
@@ -292,11 +304,8 @@ def host_reboot(world):
     for name in ("a", "b"):
         check(world.inspect(name)["State"] == "stopped", f"{name} is not stopped")
         world.program("set", "--isolated", name)
-    starting = start_in_background(world, "a")
-    try:
+    with starting(world, "a"):
         start(world, "b")
-    finally:
-        finish(starting)
 
 
 def isolated(world):
