@@ -11,7 +11,6 @@ import contextlib
 import glob
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -94,11 +93,12 @@ class World(test_machine.World):
     def find(self, name, program):
         """The process of that program that runs for the machine."""
         mac = json.loads(self.text(name, "machine.json"))["mac"]
-        runner = [pid for pid in self.processes()
-                  if b"vmnet-run\0" in command_line(pid) and mac.encode() in command_line(pid)]
-        group = [pid for pid in self.processes() if os.getpgid(pid) in runner]
-        found = [pid for pid in group if program in open(f"/proc/{pid}/comm").read()]
-        check(len(found) == 1, f"{program} of {name}: {found} of {group}")
+        words = {pid: command_line(pid) for pid in self.processes()}
+        runner = [pid for pid in words if b"vmnet-run\0" in words[pid] and
+                  mac.encode() in words[pid]]
+        found = [pid for pid in words if f"/{program}\0--fd".encode() in words[pid] and
+                 os.getpgid(pid) in runner]
+        check(len(found) == 1, f"{program} of {name}: {found} of {words}")
         return found[0]
 
     def wait_for(self, what, condition, seconds=60):
@@ -320,11 +320,7 @@ def isolated(world):
 
 def logout(world):
     """SIGTERM to the monitor, as at logout: the guest shuts down cleanly"""
-    monitors = [pid for pid in world.processes()
-                if re.search(rb"\0monitor\0(.*\0)?a\0", command_line(pid))]
-    check(monitors, "no monitor")
-    parent = min(monitors)
-    os.kill(parent, signal.SIGTERM)
+    os.kill(json.loads(world.text("a", "status.json"))["monitor_pid"], signal.SIGTERM)
     world.wait_for("the end", lambda: world.inspect("a")["State"] == "stopped", 120)
     last = json.loads(world.text("a", "last-exit.json"))
     check(last["expected"] and last["wait_status"] == 0, str(last))
