@@ -50,6 +50,7 @@ struct values {
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet;
     struct settings settings;
+    struct strvec volumes;
     const char *format;
     struct option_uint swap;
     struct option_bool exist_ok;
@@ -59,6 +60,7 @@ struct values {
 static void values_release(struct values *values)
 {
     settings_release(&values->settings);
+    strvec_release(&values->volumes);
     foreign_release(&values->foreign);
 }
 
@@ -85,10 +87,9 @@ static int check_provider(const struct provider **provider, const char *name,
 static int check_resources(const struct values *values, struct error *err)
 {
     if (resources_check_memory(values->memory.value, err) < 0 ||
-        resources_check_cpus(values->cpus.value, err) < 0 ||
-        resources_check_disk(values->disk_size.value, err) < 0)
+        resources_check_cpus(values->cpus.value, err) < 0)
         return -1;
-    return volumes_check(&values->foreign.volumes, err);
+    return resources_check_disk(values->disk_size.value, err);
 }
 
 // Whose ever it is: podman's commands would find the one or the other.
@@ -160,7 +161,8 @@ static int lay_down(struct machine *m, const struct provider *provider, const ch
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
-        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
+        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
+        volumes_prepare(&m->mounts, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
         return -1;
@@ -193,7 +195,9 @@ static int create(const char *name, const struct values *values, const struct pr
     uint64_t virtual_size;
 
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
-        check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
+        check_resources(values, err) < 0 ||
+        volumes_read(&m.mounts, &values->volumes, values->username, err) < 0 ||
+        fill_record(&m, name, values, provider, err) < 0 ||
         image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0)
         return -1;
     interrupt_watch(); // until here ctrl-C has nothing to tidy, and may cut a look-up short
@@ -231,6 +235,7 @@ static void set_defaults(struct values *values, const struct config *config)
         .timeout = {.value = start_default_timeout_s},
         .foreign = {.tls_verify = {.value = true}},
     };
+    volumes_default(&values->volumes, config);
 }
 
 // `existed`: with --exist-ok, so that a script can be run again.
@@ -279,7 +284,6 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     // podman's image names its own machine images.
     if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
         values.image = NULL;
-    values.foreign.volumes_given = values.foreign.volumes.count && *values.foreign.volumes.items[0];
     const char *name = operands.count ? operands.items[0] : default_machine;
     if (values.exist_ok.value && machine_exists(name))
         return finish(name, &values, true, err);
@@ -404,7 +408,7 @@ static const struct option_spec options[] = {
     {.name = "volume",
      .letter = 'v',
      .kind = OPTION_STRINGS,
-     .offset = offsetof(struct values, foreign.volumes),
+     .offset = offsetof(struct values, volumes),
      .help = "Volumes to mount, source:target"},
     {.name = "volume-driver",
      .kind = OPTION_STRING,

@@ -25,12 +25,12 @@ void settings_release(struct settings *settings);
 int settings_apply(struct machine *m, const struct settings *settings, struct error *err);
 
 // Their rows in the option table of a verb whose `struct values` has a member `settings`.
-#define SETTING_DNS                                                                             \
-    {                                                                                           \
-        .name = "dns", .kind = OPTION_STRINGS, .offset = offsetof(struct values, settings.dns), \
-        .value = "address",                                                                     \
-        .help = "DNS server of the guest, before those that DHCP gives (can be "                \
-                "repeated)"                                                                     \
+#define SETTING_DNS                                                                                \
+    {                                                                                              \
+        .name = "dns", .kind = OPTION_STRINGS, .offset = offsetof(struct values, settings.dns),    \
+        .value = "address",                                                                        \
+        .help =                                                                                    \
+            "DNS server of the guest, before those that DHCP gives (can be repeated; empty: none)" \
     }
 #define SETTING_ISOLATED                                                                \
     {                                                                                   \

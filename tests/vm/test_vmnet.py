@@ -33,8 +33,8 @@ EMULATION_FAULT = "Kernel panic - not syncing: IO-APIC + timer doesn't work!"
 
 
 class World(test_machine.World):
-    def __init__(self, qemu):
-        super().__init__(qemu)
+    def __init__(self):
+        super().__init__()
         self.network = network.World(os.path.join(self.top, "world"))
         self.network.__enter__()
         self.bin = os.path.join(self.top, "bin")
@@ -43,7 +43,8 @@ class World(test_machine.World):
             os.symlink(os.path.join(MACOS, name), os.path.join(self.bin, name))
         self.env |= self.network.environment | {
             "PODMAN_MACHINE_VMNET_MACOS": "26.2", "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-            "PMV_QEMU": qemu, "PATH": f"{self.bin}:{self.env['PATH']}"}
+            "PMV_QEMU": test_machine.find_program("qemu"),
+            "PMV_VIRTIOFSD": test_machine.find_program("virtiofsd"), "PATH": f"{self.bin}:{self.env['PATH']}"}
 
     def clean_up(self):
         super().clean_up()
@@ -168,7 +169,9 @@ def was_clean(world, name):
 def init(world):
     """vmnet-krunkit: init"""
     done = world.program("init", "--provider", "vmnet-krunkit", "--image", IMAGE, "--disk-size",
-                         "6", "--cpus", "2", "--memory", "1536", "a")
+                         "6", "--cpus", "2", "--memory", "1536",
+                         "--volume", f"{world.shared}:/mnt/both ways",
+                         "--volume", f"{world.read_only}:/mnt/read:ro", "a")
     check("Machine init complete\n" in done.stdout, done.stdout)
 
 
@@ -206,6 +209,16 @@ def ssh(world):
     check(world.program("ssh", "--username", "core", "a", "id -un").stdout == "core\n", "not core")
     world.program("ssh", "a", "exit 7", code=7)
     check(world.ssh("a", "hostname") == "a", "another name")
+
+
+def volumes(world):
+    """folders of the host over virtio-fs, of a path that krunkit's parser would cut"""
+    check(world.ssh("a", "cat '/mnt/both ways/example' /mnt/read/example") ==
+          "from the host\nfrom the host", "not seen in the guest")
+    world.ssh("a", "echo from the guest >'/mnt/both ways/guest'")
+    check(test_machine.read(os.path.join(world.shared, "guest")) == "from the guest\n", "not here")
+    world.program("ssh", "--username", "root", "a", "touch /mnt/read/x", code=1)
+    check(os.listdir(world.read_only) == ["example"], "the read-only folder was changed")
 
 
 def podman(world):
@@ -284,7 +297,6 @@ def two_machines(world):
         world.program("init", "--provider", "vmnet-vfkit", "--image", IMAGE, "--disk-size", "6",
                       "--cpus", "2", "--memory", "1280", "b")
         start(world, "b")
-    check(not was_clean(world, "a"), "SIGTERM did not cut the power: nothing to recover")
     a, b = world.address("a"), world.address("b")
     check(a != b, a)
     world.ssh("a", f"ping -c 1 -W 5 {b}")
@@ -292,6 +304,11 @@ def two_machines(world):
     check("Server:" in world.podman("b-root", "version").stdout, "no server")
     argv = world.text("b", "vm.argv")
     check("--enable-tso" not in argv, argv)
+
+
+def recovers(world):
+    """what SIGTERM to krunkit did to the file system was recovered"""
+    check(not was_clean(world, "a"), "SIGTERM did not cut the power: nothing to recover")
 
 
 def host_reboot(world):
@@ -344,8 +361,9 @@ def remove(world):
     check(os.listdir(os.path.join(world.run_dir, "podman")) == [], "sockets are left")
 
 
-STEPS = [init, krunkit_crashes, first_boot, dhcp, ssh, podman, api_socket, helper_killed, by_lease,
-         by_mdns, two_machines, host_reboot, isolated, logout, vfkit_stop, remove]
+STEPS = [init, krunkit_crashes, first_boot, dhcp, ssh, volumes, podman, api_socket, helper_killed,
+         by_lease, by_mdns, two_machines, recovers, host_reboot, isolated, logout, vfkit_stop,
+         remove]
 VITAL = (init, first_boot, two_machines, host_reboot)
 
 
@@ -354,7 +372,7 @@ def main():
     if reason:
         return test_machine.skip(reason)
     network.enter()
-    world = World(test_machine.find_qemu())
+    world = World()
     wanted = os.environ.get("PMV_STEPS", "").split()
     steps = [step for step in STEPS if not wanted or step.__name__ in wanted]
     return test_machine.run_steps(world, steps, VITAL)

@@ -192,6 +192,7 @@ booted = threading.Event()
 
 def boot(sockets):
     time.sleep(BEHAVIOUR.get("boot", 0.2))
+    put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
     for path in sockets:
         serve_api(path)
     booted.set()
