@@ -212,13 +212,11 @@ static void take_guest_report(void *context, const struct report *report)
 
 static void keep_relaying(struct monitor *monitor)
 {
-    if (monitor->relay || monitor->plane.relay < 0)
+    if (monitor->relay || monitor->plane.relay.fd < 0)
         return;
     monitor->relay = fork_worker(monitor, true);
     if (monitor->relay == 0) {
-        const struct relay ssh = {
-            .fd = monitor->plane.relay, .socket = MACHINE_SSH_SOCKET, .tcp = true};
-        relay_run(&ssh, monitor->plane.alive, &monitor->m, monitor->provider);
+        relay_run(&monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
 }
