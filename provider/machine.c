@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "provider/paths.h"
 #include "provider/share.h"
+#include "provider/tool.h"
 
 static const size_t longest_name = 30; // podman's limit, in bytes
 
@@ -306,5 +307,6 @@ int machine_remove(const char *name, struct error *err)
     }
     if (shares_clear_sockets(name, err) < 0)
         return -1;
+    tool_forget_folders(name);
     return file_remove_tree(folder, err);
 }

@@ -358,7 +358,8 @@ def remove(world):
         check(not os.path.exists(world.file(name, "")), "the folder is left")
     world.wait_for("the end of all processes", lambda: not world.processes())
     check(not world.connections().get("Connections"), str(world.connections()))
-    check(os.listdir(os.path.join(world.run_dir, "podman")) == [], "sockets are left")
+    left = os.listdir(os.path.join(world.run_dir, "podman"))
+    check(left == [], f"left in the runtime folder: {left}")
 
 
 STEPS = [init, krunkit_crashes, first_boot, dhcp, ssh, volumes, podman, api_socket, helper_killed,
