@@ -42,7 +42,8 @@ int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct str
 int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
                  struct strbuf *words, int *wait_status, struct error *err);
 
-// "exit status 3", "killed by signal 9 (Killed)". The caller frees.
+// "exit status 3", "killed by signal 9 (Killed)", "exit status 137, as after signal 9 (Killed)".
+// The caller frees.
 char *process_describe_status(int wait_status);
 
 // Runs to the end with our own stdin, stdout (or nothing, when `quiet`) and stderr. `wait_status`

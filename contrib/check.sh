@@ -13,7 +13,8 @@
 #   engine           images: against qemu-img, full disks, kills, servers that do it wrong
 #   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
-#   vm               the program, real QEMU, a real guest, a real podman client
+#   vm               the program, real QEMU, a real guest, a real podman client; the macOS rows over
+#                    stand-ins for macOS' tools
 #
 #   --quick       gcc only; no lifecycle, no engine
 #   --no-vm       all but vm

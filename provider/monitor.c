@@ -214,10 +214,10 @@ static void take_guest_report(void *context, const struct report *report)
 
 static void keep_relaying(struct monitor *monitor)
 {
-    if (monitor->workers[RELAY] || monitor->plane.relay < 0)
+    if (monitor->workers[RELAY] || monitor->plane.relay.fd < 0)
         return;
     if (fork_worker(monitor, RELAY)) {
-        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+        relay_run(&monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
 }

@@ -38,7 +38,8 @@ def check(condition, text):
 
 
 class World:
-    def __init__(self, qemu, virtiofsd):
+    def __init__(self):
+        qemu, virtiofsd = find_program("qemu"), find_program("virtiofsd")
         # Not below /tmp, which may be memory: the disk is 3 GB.
         self.top = tempfile.mkdtemp(prefix="pmv-vm.", dir="/var/tmp")
         self.home = os.path.join(self.top, "home")
@@ -525,22 +526,28 @@ def find_program(name):
         return None
 
 
-def main():
-    qemu, virtiofsd = find_program("qemu"), find_program("virtiofsd")
-    missing = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
-    if missing or not qemu or not virtiofsd:
-        reason = f"contrib/check.sh makes what is missing: {(missing or ['QEMU or virtiofsd'])[0]}"
-        if os.environ.get("CI") == "true":
-            print(f"1..1\nnot ok 1 - {reason}")
-            return 1
-        print(f"1..0 # SKIP {reason}")
-        return 0
-    world = World(qemu, virtiofsd)
+def missing():
+    """Why there can be no real guest here, or None."""
+    absent = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
+    absent += [name for name in ("qemu", "virtiofsd") if not find_program(name)]
+    return f"contrib/check.sh makes what is missing: {absent[0]}" if absent else None
+
+
+def skip(reason):
+    """Under CI nothing may be missing."""
+    if os.environ.get("CI") == "true":
+        print(f"1..1\nnot ok 1 - {reason}")
+        return 1
+    print(f"1..0 # SKIP {reason}")
+    return 0
+
+
+def run_steps(world, steps, vital):
     broken = None
     wrong = 0
-    print(f"1..{len(STEPS)}", flush=True)
+    print(f"1..{len(steps)}", flush=True)
     try:
-        for number, step in enumerate(STEPS, 1):
+        for number, step in enumerate(steps, 1):
             begun = time.monotonic()
             try:
                 check(not broken, f"not tried: {broken} failed")
@@ -552,13 +559,18 @@ def main():
                 wrong += 1
                 if not broken:
                     world.print_logs()
-                if step in VITAL and not broken:
+                if step in vital and not broken:
                     broken = step.__name__
             print(f"{word} {number} - {step.__doc__} ({time.monotonic() - begun:.1f} s)",
                   flush=True)
     finally:
         world.clean_up()
     return 1 if wrong else 0
+
+
+def main():
+    reason = missing()
+    return skip(reason) if reason else run_steps(World(), STEPS, VITAL)
 
 
 if __name__ == "__main__":
