@@ -1,20 +1,26 @@
 #!/bin/bash
-# get-podman-client.sh DIR [SUITE]
+# get-client.sh podman|docker DIR [SUITE]
 #
-# Unpacks Debian's remote podman client below DIR and makes DIR/podman, which runs it with its
+# Unpacks a client of Debian's below DIR and makes DIR/podman or DIR/docker, which runs it with its
 # own C library: nothing is installed, it needs no root to run, and the host's ssh, home and
 # configuration are used. Without SUITE the newest that can be had: experimental, else sid, else
 # trixie. The suite and version got are in DIR/version.
 #
+# podman is the remote client; where a suite has none of its own (bookworm: podman 4.3), it is
+# podman itself with --remote.
+#
 # Environment: MIRROR (http://deb.debian.org/debian)
 set -euo pipefail
 
-die() { echo "get-podman-client.sh: $*" >&2; exit 1; }
+die() { echo "get-client.sh: $*" >&2; exit 1; }
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 case ${1:-} in
   -h | --help) usage; exit 0 ;;
-  '' | -*) usage >&2; exit 2 ;;
+  podman | docker) ;;
+  *) usage >&2; exit 2 ;;
 esac
+case ${2:-} in '' | -*) usage >&2; exit 2 ;; esac
+what=$1
 mirror=${MIRROR:-http://deb.debian.org/debian}
 command -v mmdebstrap >/dev/null || die "mmdebstrap not found: apt install mmdebstrap"
 [ "$(id -u)" = 0 ] || die "must be root, to unpack packages with mmdebstrap"
@@ -23,11 +29,22 @@ case $(dpkg --print-architecture) in
   arm64) loader=aarch64-linux-gnu/ld-linux-aarch64.so.1 ;;
   *) die "only amd64 and arm64 hosts" ;;
 esac
-mkdir -p "$1"
-dir=$(cd "$1" && pwd)
-if [ $# -gt 1 ]; then suites=("$2"); else suites=(experimental sid trixie); fi
+mkdir -p "$2"
+dir=$(cd "$2" && pwd)
+if [ $# -gt 2 ]; then suites=("$3"); else suites=(experimental sid trixie); fi
 new=$(mktemp -d "$dir/.new.XXXXXX")
 trap 'rm -rf --one-file-system "$new"' EXIT
+
+# choose SUITE: the package, its program and what is always said to it
+choose() {
+  option=''
+  case $what:$1 in
+    podman:bookworm) package=podman program=podman option=--remote ;;
+    podman:*) package=podman-remote program=podman-remote ;;
+    docker:bookworm) package=docker.io program=docker ;;
+    docker:*) package=docker-cli program=docker ;;
+  esac
+}
 
 unpack() { # SUITE: the package and what it depends on, into $new/root; runs nothing of it
   local base=$1 sources=("deb $mirror $1 main") options=()
@@ -38,29 +55,34 @@ unpack() { # SUITE: the package and what it depends on, into $new/root; runs not
     options=(--aptopt='APT::Default-Release "experimental"')
   fi
   rm -rf --one-file-system "$new/root"
-  mmdebstrap --mode=root --variant=extract --quiet --include=podman-remote \
+  mmdebstrap --mode=root --variant=extract --quiet --include="$package" \
     --aptopt='APT::Install-Recommends "false"' \
     --aptopt='Acquire::Check-Valid-Until "false"' \
     "${options[@]}" "$base" "$new/root" "${sources[@]}" >&2
 }
 
 for suite in "${suites[@]}"; do
-  unpack "$suite" || { echo "get-podman-client.sh: nothing from $suite" >&2; continue; }
+  choose "$suite"
+  unpack "$suite" || { echo "get-client.sh: nothing from $suite" >&2; continue; }
   rm -rf "${new:?}"/root/{dev,etc,var} "$new"/root/usr/share/{doc,man,locale,bash-completion,fish,zsh}
-  cat > "$new/podman" <<E
+  # The C library is below /lib where /lib is not yet a link to /usr/lib.
+  top=/usr/lib
+  [ -e "$new/root$top/$loader" ] || top=/lib
+  cat > "$new/$what" <<E
 #!/bin/sh
-# Made by get-podman-client.sh: podman's remote client of Debian $suite with its own C library.
-l=\$(dirname "\$(readlink -f "\$0")")/$suite/usr/lib
-exec "\$l/$loader" --argv0 podman --library-path "\$l/${loader%/*}" "\$l/../bin/podman-remote" "\$@"
+# Made by get-client.sh: $package of Debian $suite with its own C library.
+r=\$(dirname "\$(readlink -f "\$0")")/$suite
+exec "\$r$top/$loader" --argv0 $what \\
+  --library-path "\$r/lib/${loader%/*}:\$r/usr/lib/${loader%/*}" "\$r/usr/bin/$program" $option "\$@"
 E
-  chmod 755 "$new/podman"
+  chmod 755 "$new/$what"
   mv "$new/root" "$new/$suite"
   chmod 755 "$new/$suite"
-  version=$("$new/podman" --version) || { echo "get-podman-client.sh: $suite does not run" >&2; continue; }
+  version=$("$new/$what" --version) || { echo "get-client.sh: $suite does not run" >&2; continue; }
   rm -rf --one-file-system "${dir:?}/$suite"
   mv "$new/$suite" "$dir/$suite"
-  mv "$new/podman" "$dir/podman"
+  mv "$new/$what" "$dir/$what"
   echo "$suite: $version" | tee "$dir/version"
   exit 0
 done
-die "no podman client could be had from: ${suites[*]}"
+die "no $what client could be had from: ${suites[*]}"
