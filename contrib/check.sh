@@ -138,21 +138,22 @@ tidy() {
 }
 
 # shellcheck disable=SC2317
-# got PROGRAM FOLDER [SUITE]: a client of Debian's, kept in the cache.
+# got PROGRAM NAME [SUITE]: a client of Debian's, kept in the cache.
 got() {
-  [ -x "$cache/$2/$1" ] || contrib/guest/get-client.sh "$1" "$cache/$2" "${@:3}"
+  local folder=$cache/clients/$2
+  [ -x "$folder/$1" ] || contrib/guest/get-client.sh "$1" "$folder" "${@:3}"
 }
 
 # The conformance tests use it too, so it comes before them.
 # shellcheck disable=SC2317
 client() {
-  mkdir -p "$cache" && got podman client
+  got podman podman
 }
 
 # What else people have: podman of the two releases before, docker's own client.
 # shellcheck disable=SC2317
 clients() {
-  got podman client5 trixie && got podman client4 bookworm && got docker docker
+  got podman podman-5 trixie && got podman podman-4 bookworm && got docker docker
 }
 
 # shellcheck disable=SC2317

@@ -3,7 +3,7 @@
 #
 # Unpacks a client of Debian's below DIR and makes DIR/podman or DIR/docker, which runs it with its
 # own C library: nothing is installed, it needs no root to run, and the host's ssh, home and
-# configuration are used. Without SUITE the newest that can be had: experimental, else sid, else
+# configuration are used. It cannot be moved: DIR is written into the program. Without SUITE the newest that can be had: experimental, else sid, else
 # trixie. The suite and version got are in DIR/version.
 #
 # podman is the remote client; where a suite has none of its own (bookworm: podman 4.3), it is
@@ -23,6 +23,7 @@ case ${2:-} in '' | -*) usage >&2; exit 2 ;; esac
 what=$1
 mirror=${MIRROR:-http://deb.debian.org/debian}
 command -v mmdebstrap >/dev/null || die "mmdebstrap not found: apt install mmdebstrap"
+command -v patchelf >/dev/null || die "patchelf not found: apt install patchelf"
 [ "$(id -u)" = 0 ] || die "must be root, to unpack packages with mmdebstrap"
 case $(dpkg --print-architecture) in
   amd64) loader=x86_64-linux-gnu/ld-linux-x86-64.so.2 ;;
@@ -61,26 +62,31 @@ unpack() { # SUITE: the package and what it depends on, into $new/root; runs not
     "${options[@]}" "$base" "$new/root" "${sources[@]}" >&2
 }
 
+# The program starts itself anew by the name that the kernel has for it (`podman cp` does), which
+# is the loader's if that is called for it: hence not by a wrapper alone.
+own_library() { # SUITE
+  local root=$dir/$1 top=/usr/lib
+  # /lib is not yet a link to /usr/lib in bookworm's packages.
+  [ -e "$root$top/$loader" ] || top=/lib
+  patchelf --set-interpreter "$root$top/$loader" --force-rpath \
+    --set-rpath "$root/lib/${loader%/*}:$root/usr/lib/${loader%/*}" "$root/usr/bin/$program"
+}
+
 for suite in "${suites[@]}"; do
   choose "$suite"
   unpack "$suite" || { echo "get-client.sh: nothing from $suite" >&2; continue; }
   rm -rf "${new:?}"/root/{dev,etc,var} "$new"/root/usr/share/{doc,man,locale,bash-completion,fish,zsh}
-  # The C library is below /lib where /lib is not yet a link to /usr/lib.
-  top=/usr/lib
-  [ -e "$new/root$top/$loader" ] || top=/lib
+  rm -rf --one-file-system "${dir:?}/$suite"
+  mv "$new/root" "$dir/$suite"
+  chmod 755 "$dir/$suite"
+  own_library "$suite"
   cat > "$new/$what" <<E
-#!/bin/sh
+#!/bin/bash
 # Made by get-client.sh: $package of Debian $suite with its own C library.
-r=\$(dirname "\$(readlink -f "\$0")")/$suite
-exec "\$r$top/$loader" --argv0 $what \\
-  --library-path "\$r/lib/${loader%/*}:\$r/usr/lib/${loader%/*}" "\$r/usr/bin/$program" $option "\$@"
+exec -a $what "$dir/$suite/usr/bin/$program" $option "\$@"
 E
   chmod 755 "$new/$what"
-  mv "$new/root" "$new/$suite"
-  chmod 755 "$new/$suite"
   version=$("$new/$what" --version) || { echo "get-client.sh: $suite does not run" >&2; continue; }
-  rm -rf --one-file-system "${dir:?}/$suite"
-  mv "$new/$suite" "$dir/$suite"
   mv "$new/$what" "$dir/$what"
   echo "$suite: $version" | tee "$dir/version"
   exit 0

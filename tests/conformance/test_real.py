@@ -14,7 +14,7 @@ import podman_test as harness  # noqa: E402
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                      "podman-machine-vmnet-tests")
-CLIENT = os.environ.get("PMV_PODMAN") or os.path.join(CACHE, "client/podman")
+CLIENT = os.environ.get("PMV_PODMAN") or os.path.join(CACHE, "clients/podman/podman")
 # podman refuses machines to root: then the test is somebody else, in a user namespace.
 WRAP = ["unshare", "--user", "--map-user=1000"] if os.geteuid() == 0 else []
 

@@ -10,105 +10,18 @@ test, and after a failed step those that need it are not tried.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
+from harness import BUSYBOX, CLIENT, Failed, check  # noqa: E402
+
 FLAVOUR = sys.argv[1] if len(sys.argv) > 1 else "fast"
-BINARY = os.environ.get("PMV_BINARY", "build/cmd/podman-machine-vmnet")
-CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
-                     "podman-machine-vmnet-tests")
-IMAGE = os.path.join(CACHE, FLAVOUR, "guest.qcow2")
-CLIENT = os.path.join(CACHE, "client/podman")
-BUSYBOX = os.path.join(CACHE, "busybox.tar")
+IMAGE = harness.image(FLAVOUR)
 NAME = "vmtest"
-
-
-class Failed(Exception):
-    pass
-
-
-def check(condition, text):
-    if not condition:
-        raise Failed(text)
-
-
-class World:
-    def __init__(self, qemu):
-        # Not below /tmp, which may be memory: the disk is 3 GB.
-        self.top = tempfile.mkdtemp(prefix="pmv-vm.", dir="/var/tmp")
-        self.home = os.path.join(self.top, "home")
-        self.run_dir = os.path.join(self.top, "run")
-        for folder in (self.home, self.run_dir):
-            os.mkdir(folder, 0o700)
-        self.env = {
-            "HOME": self.home, "XDG_RUNTIME_DIR": self.run_dir, "LANG": "C.UTF-8",
-            "PATH": f"{os.path.dirname(qemu)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "PMV_TEST": self.top,
-        }
-
-    def run(self, *argv, stdin=None, timeout=900, code=0):
-        begun = time.monotonic()
-        try:
-            done = subprocess.run(argv, env=self.env, input=stdin, capture_output=True, text=True,
-                                  timeout=timeout, cwd=self.top,
-                                  stdin=None if stdin is not None else subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as error:
-            raise Failed(f"{' '.join(argv)}: not within {timeout} s\n{error.stdout}\n{error.stderr}")
-        shown = f"{' '.join(argv)}: exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
-        check(code is None or done.returncode == code, shown)
-        print(f"#   {time.monotonic() - begun:6.1f} s  {os.path.basename(argv[0])} "
-              + " ".join(argv[1:])[:80], flush=True)
-        return done
-
-    def program(self, *argv, **more):
-        return self.run(os.path.abspath(BINARY), *argv, **more)
-
-    def podman(self, connection, *argv, **more):
-        return self.run(CLIENT, "-c", connection, *argv, **more)
-
-    def machine(self, *parts):
-        return os.path.join(self.home, ".local/share/podman-machine-vmnet/machines", NAME, *parts)
-
-    def processes(self):
-        mark, found = f"PMV_TEST={self.top}".encode(), []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    if mark in file.read().split(b"\0"):
-                        found.append(int(pid))
-            except OSError:
-                pass
-        return found
-
-    def state(self):
-        return json.loads(self.program("inspect", NAME).stdout)[0]["State"]
-
-    def connections(self):
-        path = os.path.join(self.home, ".config/containers/podman-connections.json")
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)["Connection"]
-
-    def clean_up(self):
-        for pid in self.processes():
-            try:
-                os.kill(pid, 9)
-            except ProcessLookupError:
-                pass
-        time.sleep(0.5)
-        shutil.rmtree(self.top, ignore_errors=True)
-
-    def print_logs(self):
-        for name in ("monitor.log", "vm.log", "serial.log", "status.json", "last-exit.json"):
-            try:
-                with open(self.machine(name), encoding="utf-8", errors="replace") as file:
-                    text = file.read()[-6000:]
-            except OSError:
-                continue
-            print(f"# {name}\n" + "\n".join("#   " + line for line in text.splitlines()))
 
 
 # --- the steps, in order ------------------------------------------------------------------------
@@ -213,9 +126,8 @@ def fetch_by_ssh(world, local, remote):
 
 def api_socket(world):
     """podman's API at the socket on the host"""
-    path = os.path.join(world.run_dir, "podman", f"{NAME}-api.sock")
     out = world.run("curl", "-sS", "-m", "60", "--retry", "5", "--retry-connrefused",
-                    "--unix-socket", path, "http://d/_ping").stdout
+                    "--unix-socket", world.api_socket(), "http://d/_ping").stdout
     check(out == "OK", out)
 
 
@@ -267,49 +179,5 @@ STEPS = {
 VITAL = (init, start, import_image, stop, start_again)
 
 
-def find_qemu():
-    try:
-        with open(os.path.join(CACHE, "qemu-path"), encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
-def main():
-    qemu = find_qemu()
-    missing = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
-    if missing or not qemu:
-        reason = f"contrib/check.sh makes what is missing: {(missing or ['QEMU'])[0]}"
-        if os.environ.get("CI") == "true":
-            print(f"1..1\nnot ok 1 - {reason}")
-            return 1
-        print(f"1..0 # SKIP {reason}")
-        return 0
-    world = World(qemu)
-    broken = None
-    wrong = 0
-    print(f"1..{len(STEPS)}", flush=True)
-    try:
-        for number, step in enumerate(STEPS, 1):
-            begun = time.monotonic()
-            try:
-                check(not broken, f"not tried: {broken} failed")
-                step(world)
-                word = "ok"
-            except Failed as failed:
-                print("\n".join("# " + line for line in str(failed).splitlines()))
-                word = "not ok"
-                wrong += 1
-                if not broken:
-                    world.print_logs()
-                if step in VITAL and not broken:
-                    broken = step.__name__
-            print(f"{word} {number} - {step.__doc__} ({time.monotonic() - begun:.1f} s)",
-                  flush=True)
-    finally:
-        world.clean_up()
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main(NAME, STEPS, VITAL, (IMAGE, CLIENT, BUSYBOX)))
