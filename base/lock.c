@@ -33,6 +33,9 @@ int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct er
         if (!clock_sleep_ms(retry_ms))
             return error_set(err, EINTR, "interrupted while waiting for lock '%s'", path);
     }
+    // The last holder's process id may be another process's by now.
+    if (ftruncate(fd, 0) < 0)
+        return error_errno(err, "cannot empty lock '%s'", path);
     lock->fd = steal_fd(&fd);
     return 0;
 }

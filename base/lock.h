@@ -22,7 +22,8 @@ struct lock {
     }
 
 // Waits up to `timeout_ms` (0: not at all, -1: for ever) for the exclusive lock on `path`,
-// which is made (0600) if it is missing. EBUSY when another holds it; EINTR when a signal
+// which is made (0600) if it is missing, and emptied: nobody takes the id of the last holder for
+// this one's. EBUSY when another holds it; EINTR when a signal
 // handler ran. The folder must exist.
 int lock_take(struct lock *lock, const char *path, int64_t timeout_ms, struct error *err);
 void lock_release(struct lock *lock);
@@ -34,7 +35,7 @@ extern const int64_t lock_glance_ms;
 bool lock_is_held(const char *path);
 
 // The holder's process id, kept as text in the lock file by the holder itself:
-// flock does not tell who holds it. 0 when the file has none.
+// flock does not tell who holds it. 0 when the file has none, or none yet.
 int lock_write_pid(const struct lock *lock, pid_t pid, struct error *err);
 pid_t lock_read_pid(const char *path);
 

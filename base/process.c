@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,7 +50,16 @@ char *process_find(const char *name, const char *const *dirs)
     return NULL;
 }
 
-static int open_pipe(int ends[2], struct error *err)
+char *process_lasting_path(const char *executable, const char *const *dirs)
+{
+    struct stat own, other;
+    cleanup_free char *found = process_find(strrchr(executable, '/') + 1, dirs);
+    bool same = found && stat(executable, &own) == 0 && stat(found, &other) == 0 &&
+                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return same ? steal_string(&found) : xstrdup(executable);
+}
+
+int process_pipe(int ends[2], struct error *err)
 {
     if (pipe(ends) < 0)
         return error_errno(err, "cannot make a pipe");
@@ -120,11 +130,11 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     log_debug("running %s", shown);
 
     int out_pipe[2], err_pipe[2];
-    if (open_pipe(out_pipe, err) < 0)
+    if (process_pipe(out_pipe, err) < 0)
         return -1;
     cleanup_close int out_read = out_pipe[0];
     cleanup_close int out_write = out_pipe[1];
-    if (open_pipe(err_pipe, err) < 0)
+    if (process_pipe(err_pipe, err) < 0)
         return -1;
     cleanup_close int err_read = err_pipe[0];
     cleanup_close int err_write = err_pipe[1];
@@ -156,13 +166,21 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     return 0;
 }
 
+// A program that runs another often ends so when a signal ended that: shells, vmnet-run (run.c).
+enum { STATUS_OF_SIGNAL = 128, FIRST_UNUSUAL_SIGNAL = 32 };
+
 char *process_describe_status(int wait_status)
 {
     if (WIFSIGNALED(wait_status)) {
         int number = WTERMSIG(wait_status);
         return xasprintf("killed by signal %d (%s)", number, strsignal(number));
     }
-    return xasprintf("exit status %d", WEXITSTATUS(wait_status));
+    int status = WEXITSTATUS(wait_status);
+    int number = status - STATUS_OF_SIGNAL;
+    if (number > 0 && number < FIRST_UNUSUAL_SIGNAL)
+        return xasprintf("exit status %d, as after signal %d (%s)", status, number,
+                         strsignal(number));
+    return xasprintf("exit status %d", status);
 }
 
 int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct error *err)
@@ -203,6 +221,20 @@ void process_reset_signals(void)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return;
+    limit.rlim_cur = 10240; // macOS takes no more than its OPEN_MAX, whatever it says
+    if (limit.rlim_cur > before)
+        setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void process_end(pid_t *pid)

@@ -15,9 +15,18 @@
 // Other programs. Always an argv vector, never a shell; every descriptor that we open is
 // close-on-exec, so a child gets 0, 1, 2 and what is named here.
 
+// A pipe, both ends close-on-exec.
+int process_pipe(int ends[2], struct error *err);
+
 // The absolute path of `name`: as it is when it holds a slash, else the first executable file
 // in the NULL-terminated `dirs` (may be NULL) and then in $PATH. The caller frees; NULL: none.
 char *process_find(const char *name, const char *const *dirs);
+
+// A path of the program at the absolute path `executable` that goes on leading to it when it is
+// updated: where process_find() finds it by its name. Homebrew's links in bin lead to a folder of
+// the version, which the next one's takes the place of. `executable` itself when what is found
+// is another file. The caller frees.
+char *process_lasting_path(const char *executable, const char *const *dirs);
 
 // Runs to the end. stdin is /dev/null; stdout goes to `out` (NULL: discarded); stderr is kept
 // for the error. A status other than 0, or a signal, is ECHILD with the program's last words.
@@ -45,6 +54,10 @@ int process_exec(const struct strvec *argv, struct error *err);
 
 // For a child before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
+
+// For a child that will have many files open, as one that serves folders does: as many as it may.
+// (macOS starts programs with a limit of 256.)
+void process_raise_file_limit(void);
 
 // Kills a child and waits for it; then the variable is 0, as it may be before.
 void process_end(pid_t *pid);

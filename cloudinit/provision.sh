@@ -181,6 +181,7 @@ RestartSec=2
 
 [Install]
 WantedBy=multi-user.target"
+  if selinux_on && has restorecon; then restorecon "$root$VSOCK_PROGRAM" || :; fi
   must systemctl daemon-reload
   enabled system podman-machine-vmnet-agent.service ||
     must systemctl --no-reload enable podman-machine-vmnet-agent.service
@@ -213,9 +214,13 @@ WantedBy=multi-user.target"
 
 selinux_on() { [ -e "$root/sys/fs/selinux/enforce" ]; }
 
-# One optional block per rule: a type that a policy does not know disables its own rule only. The
-# first four are what OpenSSH's sshd_session_t needs to forward to podman's sockets (the second to
-# fourth: the label of the socket file, by release and by user); the last is for the guest agent.
+# One optional block per rule: a type that a policy does not know disables its own rule only.
+#   pmv_ssh_*    Fedora: what OpenSSH's sshd_session_t needs to forward to podman's sockets, whose
+#                files are labelled by release and by user
+#   pmv_sshd_*   Debian: the same for the whole sshd in one domain; a user's podman is unconfined
+#   pmv_agent_*  qemu-guest-agent
+# Our own program on vsock needs none: systemd runs what is bin_t in unconfined_service_t on Fedora
+# (selinux-policy 41, module unconfined), in initrc_t on Debian, and both may use every kind of socket.
 # Sets `rules`, the names, and `rule_files`.
 write_rules() {
   rules='' rule_files=''
@@ -228,6 +233,11 @@ pmv_ssh_connect (allow sshd_session_t container_runtime_t (unix_stream_socket (c
 pmv_ssh_write_run (allow sshd_session_t var_run_t (sock_file (write)))
 pmv_ssh_write_container_run (allow sshd_session_t container_var_run_t (sock_file (write)))
 pmv_ssh_write_user_tmp (allow sshd_session_t user_tmp_t (sock_file (write)))
+pmv_sshd_connect (allow sshd_t podman_t (unix_stream_socket (connectto)))
+pmv_sshd_write_run (allow sshd_t var_run_t (sock_file (write)))
+pmv_sshd_connect_user (allow sshd_t unconfined_t (unix_stream_socket (connectto)))
+pmv_sshd_search_user_tmp (allow sshd_t user_tmp_t (dir (search)))
+pmv_sshd_write_user_tmp (allow sshd_t user_tmp_t (sock_file (write)))
 pmv_agent_vsock (allow virt_qemu_ga_t self (vsock_socket (create bind listen accept read write getattr getopt setopt shutdown)))
 END
 }
@@ -255,6 +265,39 @@ selinux() {
   has semodule || fail "SELinux is on, but there is no semodule (package policycoreutils)"
   write_rules || fail "cannot write to '$folder/selinux'"
   rules_loaded || must install_rules
+}
+
+### volumes #######################################################################################
+
+# Before basic.target, so before everything that may run a container; after the boot's tidying of
+# temporary folders, which a volume may be in.
+volumes() {
+  begin volumes
+  put "/etc/systemd/system/$VOLUMES_UNIT" "[Unit]
+Description=Mount the folders of this podman machine's host
+DefaultDependencies=no
+After=sysinit.target
+Before=basic.target shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=$VOLUMES_PROGRAM
+TimeoutStartSec=180
+
+[Install]
+WantedBy=multi-user.target"
+  # A file that is new on the host is seen by the next podman at the latest.
+  if [ -n "$CONTAINERS_SHARED" ]; then
+    put /etc/systemd/system/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-$VOLUMES_PROGRAM refresh"
+    put /etc/systemd/user/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-/usr/bin/sudo -n $VOLUMES_PROGRAM refresh"
+  fi
+  must systemctl daemon-reload
+  enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
+  must systemctl start "$VOLUMES_UNIT"
 }
 
 ### user ##########################################################################################
@@ -413,6 +456,7 @@ begin packages
 packages
 [ -z "$AGENT" ] || agent
 ! selinux_on || selinux
+[ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
 # What `done` says must not be lost to a power cut that comes after it.

@@ -31,6 +31,7 @@ struct command {
     const char *examples;              // lines after the program's name; NULL: none
     unsigned least, most;              // operands; most may be COMMAND_ANY
     bool hidden;                       // not in help
+    bool acts;                         // it prints what it has done, not what was asked for
     bool stop_at_operand;              // options only before the first operand (ssh)
     const struct option_spec *options; // ends with a row without a name
 

@@ -107,6 +107,7 @@ const struct command command_cp = {
     .examples = "cp ~/ca.crt podman-machine-default:/etc/containers/certs.d/ca.crt",
     .least = 2,
     .most = 2,
+    .acts = true,
     .options = options,
     .run = run,
 };

@@ -151,7 +151,7 @@ static int report_monitor_gone(const struct machine *m, struct error *err)
 }
 
 int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
-                 int64_t begun_ns, enum follow_how how, struct error *err)
+                 enum follow_how how, struct error *err)
 {
     CLEANUP(line_release)
     struct line line = {
@@ -168,7 +168,7 @@ int follow_start(const struct machine *m, const struct supervisor *supervisor, p
         int wait_status = -1;
         bool gone = (monitor && waitpid(monitor, &wait_status, WNOHANG) == monitor) ||
                     (!lock_is_held(lock) && clock_monotonic_ms() > must_have_begun);
-        bool fresh = status_read(&status, m->name, &ignored) == 0 && status.changed_ns >= begun_ns;
+        bool fresh = status_read(&status, m->name, &ignored) == 0;
         if (fresh)
             show_json(&line, m->name, &status);
         if (fresh && status.phase == PHASE_READY && !gone)

@@ -17,11 +17,12 @@ enum follow_how {
     FOLLOW_JSON, // an object a line on stdout, one for each step
 };
 
-// Follows status.json from the moment that the supervisor was told to start the monitor, telling
-// of it as asked, until the machine is ready (0) or has failed and is down again.
+// Follows status.json from the moment that the supervisor was told to start the monitor, before
+// which it must have been forgotten (status_forget): what is read is this run's. Tells of it as
+// asked, until the machine is ready (0) or has failed and is down again.
 // `monitor` is the monitor's pid if it is our child, else 0. ctrl-C stops the machine: EINTR.
 int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
-                 int64_t begun_ns, enum follow_how how, struct error *err);
+                 enum follow_how how, struct error *err);
 
 // Waits until neither monitor nor VM is left. ETIMEDOUT with what is.
 int follow_stop(const char *name, int64_t timeout_ms, struct error *err);

@@ -10,7 +10,6 @@
 
 void foreign_release(struct foreign *foreign)
 {
-    strvec_release(&foreign->volumes);
     strvec_release(&foreign->usb);
 }
 
@@ -36,8 +35,6 @@ int foreign_check(const struct foreign *foreign, const char *provider, struct er
 
 void foreign_tell(const struct foreign *foreign)
 {
-    if (foreign->volumes_given)
-        log_warn("volumes are not mounted into the machine yet");
     if (foreign->playbook) // Podman Desktop always gives one, to set registries up
         log_warn("the playbook '%s' is not run in the machine yet", foreign->playbook);
 }

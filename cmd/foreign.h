@@ -10,8 +10,7 @@
 struct foreign {
     const char *volume_driver, *ignition_path, *playbook;
     struct option_bool user_mode_networking, tls_verify, import_native_ca, reexec;
-    struct strvec volumes, usb;
-    bool volumes_given;
+    struct strvec usb;
 };
 
 void foreign_release(struct foreign *foreign);

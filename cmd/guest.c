@@ -45,6 +45,8 @@ int guest_ssh_words(struct strvec *words, const struct machine *m, const char *u
     unsigned port;
     if (!user)
         user = m->rootful ? "root" : m->ssh.user;
+    if (*user == '-') // ssh would take USER@HOST for an option
+        return error_set(err, EINVAL, "invalid username \"%s\"", user);
     if (guest_find(m, &host, &port, err) < 0)
         return -1;
     return guest_client_argv(words, m, host, port, user, err);

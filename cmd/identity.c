@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "cloudinit/seed.h"
 #include "provider/guest.h"
@@ -41,6 +42,19 @@ int identity_write_seed(const struct machine *m, const struct provider *provider
         .api_root_socket = root_socket,
         .api_user_socket = user_socket,
     };
+    cleanup_free struct seed_volume *items = xrealloc(NULL, (m->mounts.count + 1) * sizeof(*items));
+    for (size_t i = 0; i < m->mounts.count; i++)
+        items[i] = (struct seed_volume){.tag = m->mounts.items[i].tag,
+                                        .target = m->mounts.items[i].target,
+                                        .read_only = m->mounts.items[i].read_only};
+    const struct seed_volumes volumes = {
+        .items = items,
+        .count = m->mounts.count,
+        .program = GUEST_VOLUMES_PROGRAM,
+        .unit = GUEST_VOLUMES_UNIT,
+        .state_file = GUEST_VOLUMES_FILE,
+        .containers_config = GUEST_CONTAINERS_CONFIG,
+    };
     const struct seed seed = {
         .instance_id = m->instance_id,
         .hostname = m->name,
@@ -55,6 +69,7 @@ int identity_write_seed(const struct machine *m, const struct provider *provider
         .timezone = m->timezone,
         .agent_vsock = provider->agent_vsock,
         .vsock = provider->vsock ? &vsock : NULL,
+        .volumes = m->mounts.count ? &volumes : NULL,
         .state_file = GUEST_STATE_FILE,
         .provision_program = GUEST_PROVISION_PROGRAM,
         .provision_unit = GUEST_PROVISION_UNIT,

@@ -5,7 +5,6 @@
 // before the download; the record is what makes a machine exist and is written last of its
 // files, so a cut init leaves rubble that the next one clears.
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/peer.h"
 #include "cmd/resources.h"
+#include "cmd/settings.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
 #include "cmd/timezone.h"
@@ -36,6 +36,7 @@
 #include "provider/connection.h"
 #include "provider/paths.h"
 #include "provider/port.h"
+#include "provider/preflight.h"
 #include "provider/provider.h"
 #include "provider/registration.h"
 #include "provider/ssh.h"
@@ -46,10 +47,10 @@ static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
-    const char *network, *offload, *restart_policy;
     struct option_uint cpus, memory, disk_size, timeout;
-    struct option_bool rootful, now, update_connection, quiet, isolated;
-    struct strvec dns;
+    struct option_bool rootful, now, update_connection, quiet;
+    struct settings settings;
+    struct strvec volumes;
     const char *format;
     struct option_uint swap;
     struct option_bool exist_ok;
@@ -58,7 +59,8 @@ struct values {
 
 static void values_release(struct values *values)
 {
-    strvec_release(&values->dns);
+    settings_release(&values->settings);
+    strvec_release(&values->volumes);
     foreign_release(&values->foreign);
 }
 
@@ -85,18 +87,9 @@ static int check_provider(const struct provider **provider, const char *name,
 static int check_resources(const struct values *values, struct error *err)
 {
     if (resources_check_memory(values->memory.value, err) < 0 ||
-        resources_check_cpus(values->cpus.value, err) < 0 ||
-        resources_check_disk(values->disk_size.value, err) < 0 ||
-        volumes_check(&values->foreign.volumes, err) < 0)
+        resources_check_cpus(values->cpus.value, err) < 0)
         return -1;
-    for (size_t i = 0; i < values->dns.count; i++) {
-        unsigned char address[16];
-        if (inet_pton(AF_INET, values->dns.items[i], address) != 1 &&
-            inet_pton(AF_INET6, values->dns.items[i], address) != 1)
-            return error_set(err, EINVAL, "invalid DNS server \"%s\": give its IP address",
-                             values->dns.items[i]);
-    }
-    return 0;
+    return resources_check_disk(values->disk_size.value, err);
 }
 
 // Whose ever it is: podman's commands would find the one or the other.
@@ -153,35 +146,12 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
     m->rootful = values->rootful.given ? values->rootful.value : provider->rootful_default;
-    strvec_pushv(&m->dns, values->dns.items ? (const char *const *)values->dns.items
-                                            : (const char *const[]){NULL});
+    if (settings_apply(m, &values->settings, err) < 0)
+        return -1;
     if (timezone_resolve(&m->timezone, values->timezone, err) < 0)
         return -1;
     cleanup_free char *public_key = NULL;
     return values->identity ? ssh_key_public(&public_key, m->ssh.identity, err) : 0;
-}
-
-// What only a row with a network of its own has.
-static int fill_network(struct machine *m, const struct values *values,
-                        const struct provider *provider, struct error *err)
-{
-    bool given = values->network || values->offload || values->isolated.given;
-    if (given && provider->network->user_mode)
-        return error_set(err, EINVAL,
-                         "--network, --isolated and --offload are for the vmnet providers: %s has "
-                         "a network of its own kind",
-                         provider->name);
-    m->network.isolated = values->isolated.value;
-    if (values->network && network_options_parse(&m->network, values->network, err) < 0)
-        return -1;
-    if (values->offload && network_offload_parse(&m->network.offload, values->offload, err) < 0)
-        return -1;
-    const char *policy = values->restart_policy;
-    if (policy && strcmp(policy, "no") != 0 && strcmp(policy, "on-failure") != 0)
-        return error_set(err, EINVAL, "invalid restart policy \"%s\": there are no and on-failure",
-                         policy);
-    m->restart = policy && strcmp(policy, "on-failure") == 0;
-    return network_options_check(&m->network, err);
 }
 
 static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
@@ -191,7 +161,8 @@ static int lay_down(struct machine *m, const struct provider *provider, const ch
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
-        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
+        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
+        volumes_prepare(&m->mounts, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
         return -1;
@@ -224,13 +195,15 @@ static int create(const char *name, const struct values *values, const struct pr
     uint64_t virtual_size;
 
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
-        check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
-        fill_network(&m, values, provider, err) < 0 ||
+        check_resources(values, err) < 0 ||
+        volumes_read(&m.mounts, &values->volumes, values->username, err) < 0 ||
+        fill_record(&m, name, values, provider, err) < 0 ||
         image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0)
         return -1;
     interrupt_watch(); // until here ctrl-C has nothing to tidy, and may cut a look-up short
     if (machine_lock(&lock, name, -1, err) < 0 || check_absent(name, err) < 0 ||
-        clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0)
+        clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0 ||
+        preflight_ssh(err) < 0)
         return -1;
     foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);
@@ -262,6 +235,7 @@ static void set_defaults(struct values *values, const struct config *config)
         .timeout = {.value = start_default_timeout_s},
         .foreign = {.tls_verify = {.value = true}},
     };
+    volumes_default(&values->volumes, config);
 }
 
 // `existed`: with --exist-ok, so that a script can be run again.
@@ -310,7 +284,6 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     // podman's image names its own machine images.
     if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
         values.image = NULL;
-    values.foreign.volumes_given = values.foreign.volumes.count && *values.foreign.volumes.items[0];
     const char *name = operands.count ? operands.items[0] : default_machine;
     if (values.exist_ok.value && machine_exists(name))
         return finish(name, &values, true, err);
@@ -338,11 +311,7 @@ static const struct option_spec options[] = {
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, disk_size),
      .help = "Disk size in GiB"},
-    {.name = "dns",
-     .kind = OPTION_STRINGS,
-     .offset = offsetof(struct values, dns),
-     .value = "address",
-     .help = "DNS server of the guest, before those that DHCP gives (can be repeated)"},
+    SETTING_DNS,
     {.name = "exist-ok",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, exist_ok),
@@ -376,28 +345,18 @@ static const struct option_spec options[] = {
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, foreign.import_native_ca)},
-    {.name = "isolated",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, isolated),
-     .help = "Let no traffic pass to the other machines on the same network (vmnet)"},
+    SETTING_ISOLATED,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, memory),
      .help = "Memory in MiB"},
-    {.name = "network",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct values, network),
-     .help = "Network (vmnet): shared, host, bridged:INTERFACE or broker:NAME (default shared)"},
+    SETTING_NETWORK,
     {.name = "now",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, now),
      .help = "Start machine now"},
-    {.name = "offload",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct values, offload),
-     .help = "Let card and bridge leave segmentation and checksums to each other (vmnet): auto, on "
-             "or off (default auto)"},
+    SETTING_OFFLOAD,
     {.name = "playbook",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, foreign.playbook)},
@@ -411,11 +370,7 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, quiet),
      .help = "Show no progress and no hints"},
     {.name = "reexec", .kind = OPTION_BOOL, .offset = offsetof(struct values, foreign.reexec)},
-    {.name = "restart-policy",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct values, restart_policy),
-     .value = "policy",
-     .help = "Start the machine again when it fails by itself: no or on-failure (default no)"},
+    SETTING_RESTART_POLICY,
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),
@@ -453,7 +408,7 @@ static const struct option_spec options[] = {
     {.name = "volume",
      .letter = 'v',
      .kind = OPTION_STRINGS,
-     .offset = offsetof(struct values, foreign.volumes),
+     .offset = offsetof(struct values, volumes),
      .help = "Volumes to mount, source:target"},
     {.name = "volume-driver",
      .kind = OPTION_STRING,
@@ -469,6 +424,7 @@ const struct command command_init = {
     .summary = "Initialize a virtual machine",
     .details = "Initialize a virtual machine",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

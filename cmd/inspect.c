@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -15,7 +16,9 @@
 #include "cmd/output.h"
 #include "cmd/peer.h"
 #include "cmd/target.h"
+#include "provider/provider.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     const char *format;
@@ -75,6 +78,18 @@ static const struct type type_last_exit = {
 static const struct type type_last_exit_pointer = {
     .kind = TYPE_POINTER, .name = "*vmnet.LastExit", .of = &type_last_exit};
 
+static const struct type_field mount_fields[] = {
+    {.name = "ReadOnly", .type = &type_bool},
+    {.name = "Source", .type = &type_string},
+    {.name = "Tag", .type = &type_string},
+    {.name = "Target", .type = &type_string},
+    {.name = NULL},
+};
+static const struct type type_mount = {
+    .kind = TYPE_STRUCT, .name = "vmconfigs.Mount", .fields = mount_fields};
+static const struct type type_mounts = {
+    .kind = TYPE_LIST, .name = "[]vmconfigs.Mount", .of = &type_mount};
+
 static const struct type_field vmnet_fields[] = {
     {.name = "Provider", .type = &type_string},
     {.name = "Phase", .type = &type_string},
@@ -82,6 +97,13 @@ static const struct type_field vmnet_fields[] = {
     {.name = "Supervised", .type = &type_bool},
     {.name = "Address", .type = &type_string},
     {.name = "LastExit", .type = &type_last_exit_pointer},
+    {.name = "Network", .type = &type_string},
+    {.name = "Isolated", .type = &type_bool},
+    {.name = "Offload", .type = &type_string},
+    {.name = "DNS", .type = &type_strings},
+    {.name = "RestartPolicy", .type = &type_string},
+    {.name = "Autostart", .type = &type_bool},
+    {.name = "Mounts", .type = &type_mounts},
     {.name = NULL},
 };
 static const struct type type_vmnet = {
@@ -117,14 +139,60 @@ static json_t *describe_last_exit(const struct last_exit *last)
                      "Log", last->log ? last->log : "");
 }
 
+// With the keys of podman's own record, which its inspect does not show.
+static json_t *describe_mounts(const struct mounts *mounts)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount *mount = &mounts->items[i];
+        json_array_append_new(array, json_pack("{s:b, s:s, s:s, s:s}", "ReadOnly", mount->read_only,
+                                               "Source", mount->source, "Tag", mount->tag, "Target",
+                                               mount->target));
+    }
+    return array;
+}
+
+// What --network and its like have made of it: nothing where the provider has no such network.
+static void describe_settings(json_t *vmnet, const struct machine *m)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool vmnet_row = provider && !provider->network->user_mode;
+    cleanup_free char *network = network_options_text(&m->network);
+    json_t *dns = json_array();
+    for (size_t i = 0; i < m->dns.count; i++)
+        json_array_append_new(dns, json_string(m->dns.items[i]));
+    json_object_set_new(vmnet, "Network", json_string(vmnet_row ? network : ""));
+    json_object_set_new(vmnet, "Isolated", json_boolean(m->network.isolated));
+    json_object_set_new(vmnet, "Offload",
+                        json_string(vmnet_row ? network_offload_text(m->network.offload) : ""));
+    json_object_set_new(vmnet, "DNS", dns);
+    json_object_set_new(vmnet, "RestartPolicy", json_string(m->restart ? "on-failure" : "no"));
+    json_object_set_new(vmnet, "Autostart", json_boolean(supervisor_for(m)->autostarts(m)));
+}
+
+// The guest's own, or where its sshd answers; a port of this host is no address of a guest that
+// has one.
+static const char *address_of(const struct machine *m, const struct status *status)
+{
+    const struct provider *provider = provider_find(m->provider);
+    bool has_own = provider && !provider->network->user_mode;
+    if (status->address || !status->host)
+        return status->address;
+    return has_own && strcmp(status->host, "127.0.0.1") == 0 ? NULL : status->host;
+}
+
 static json_t *describe_vmnet(const struct machine *m, const struct machine_now *now)
 {
     const struct status *status = &now->status;
-    const char *address = status->address ? status->address : status->host;
-    return json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
-                     now->supervised ? phase_name(status->phase) : "", "Detail",
-                     status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
-                     address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+    const char *address = address_of(m, status);
+    json_t *vmnet =
+        json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
+                  now->supervised ? phase_name(status->phase) : "", "Detail",
+                  status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
+                  address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
+    describe_settings(vmnet, m);
+    json_object_set_new(vmnet, "Mounts", describe_mounts(&m->mounts));
+    return vmnet;
 }
 
 static json_t *describe(const struct machine *m, const struct machine_now *now)

@@ -145,7 +145,8 @@ static int redirect(const struct root_values *values, struct error *err)
 
 // `machine` tells that this word has been read already: we can stand where `podman machine VERB`
 // is called, under whatever name.
-static int run_command(int argc, char **argv, bool machine, struct error *err)
+static int run_command(int argc, char **argv, bool machine, const struct command **command,
+                       struct error *err)
 {
     CLEANUP(strvec_release) struct strvec words = STRVEC_INIT;
     struct root_values values = {0};
@@ -168,11 +169,25 @@ static int run_command(int argc, char **argv, bool machine, struct error *err)
         return error_set(err, EINVAL, "missing command '%s COMMAND'", command_program);
     }
     if (!machine && strcmp(words.items[0], "machine") == 0)
-        return run_command((int)words.count, words.items, true, err);
-    const struct command *command = command_find(words.items[0]);
-    if (!command)
+        return run_command((int)words.count, words.items, true, command, err);
+    *command = command_find(words.items[0]);
+    if (!*command)
         return unknown_command(words.items[0], err);
-    return command->run(command, (int)words.count, words.items, err);
+    return (*command)->run(*command, (int)words.count, words.items, err);
+}
+
+// A full disk must not look like success where what is lost was asked for. But a script must not
+// take a machine that was made for one that was not.
+static int finish_output(const struct command *command, bool helped, struct error *err)
+{
+    errno = EIO;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    error_errno(err, "cannot write to standard output");
+    if (!command || !command->acts || helped)
+        return -1;
+    log_warn("%s", err->message);
+    return 0;
 }
 
 // Descriptors 0, 1 and 2 must be there before anything else is opened: a file must not become
@@ -223,12 +238,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL); // a parent may have ignored it: `list | head` ends quietly
     umask(077);               // keys, sockets and disks; what others may read gets its mode by hand
 
-    int result = run_command(argc, argv, false, &err);
-    // A full disk must not look like success.
-    errno = EIO;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && (result == 0 || err.code == COMMAND_DONE))
-        result = error_errno(&err, "cannot write to standard output");
-    if (result == 0 || err.code == COMMAND_DONE)
-        return 0;
-    return report(&err);
+    const struct command *command = NULL;
+    int result = run_command(argc, argv, false, &command, &err);
+    bool helped = result < 0 && err.code == COMMAND_DONE;
+    if (result == 0 || helped)
+        result = finish_output(command, helped, &err);
+    return result == 0 ? 0 : report(&err);
 }

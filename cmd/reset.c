@@ -115,6 +115,7 @@ const struct command command_reset = {
     .operands = "[options]",
     .summary = "Remove all machines",
     .details = "Remove all machines, their configurations and data",
+    .acts = true,
     .options = options,
     .run = run,
 };

@@ -178,6 +178,7 @@ const struct command command_rm = {
     .summary = "Remove an existing machine",
     .details = "Remove a managed virtual machine",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The podman-machine-vmnet authors
 // SPDX-License-Identifier: Apache-2.0
 
-// set: changes the record of a stopped machine. The next start builds its command line from it,
-// and the guest grows into a larger disk by itself.
+// set: changes the record of a stopped machine. The next start builds its command line from it and
+// tells the guest what concerns it; the guest grows into a larger disk by itself.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,21 +13,26 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/identity.h"
 #include "cmd/resources.h"
+#include "cmd/settings.h"
 #include "cmd/target.h"
 #include "provider/connection.h"
 #include "provider/paths.h"
 #include "provider/state.h"
+#include "provider/supervisor.h"
 
 struct values {
     struct option_uint cpus, memory, disk_size;
-    struct option_bool rootful, user_mode_networking, import_native_ca;
+    struct option_bool rootful, user_mode_networking, import_native_ca, autostart;
     struct strvec usb;
+    struct settings settings;
 };
 
 static void values_release(struct values *values)
 {
     strvec_release(&values->usb);
+    settings_release(&values->settings);
 }
 
 static int check_disk(const struct machine *m, const struct values *values, struct error *err)
@@ -70,14 +75,36 @@ static int move_default(const struct machine *m, bool rootful, struct error *err
     return connection_set_default(file, rootful ? root : m->name, err);
 }
 
-static int change(struct machine *m, const struct values *values, struct error *err)
+// In the record alone, so that what cannot be is refused before anything is changed.
+static int decide(struct machine *m, const struct values *values, struct error *err)
 {
-    if (values->disk_size.given && grow_disk(m, values->disk_size.value, err) < 0)
-        return -1;
+    const struct provider *provider = provider_find(m->provider);
     if (values->cpus.given)
         m->resources.cpus = values->cpus.value ? values->cpus.value : 1;
     if (values->memory.given && values->memory.value)
         m->resources.memory_mib = values->memory.value;
+    if (settings_apply(m, &values->settings, err) < 0)
+        return -1;
+    return provider ? provider_check_size(provider, m, err) : 0;
+}
+
+// A guest that has had its first boot is told by the next start, one that has not by its seed.
+static int tell_of_dns(struct machine *m, struct error *err)
+{
+    const struct provider *provider;
+    m->dns_changed = true;
+    return target_provider(&provider, m, err) < 0 ? -1 : identity_write_seed(m, provider, err);
+}
+
+static int change(struct machine *m, const struct values *values, struct error *err)
+{
+    if (values->autostart.given &&
+        supervisor_for(m)->autostart(m, values->autostart.value, err) < 0)
+        return -1;
+    if (values->settings.dns.count && tell_of_dns(m, err) < 0)
+        return -1;
+    if (values->disk_size.given && grow_disk(m, values->disk_size.value, err) < 0)
+        return -1;
     if (values->rootful.given && values->rootful.value != m->rootful) {
         if (move_default(m, values->rootful.value, err) < 0)
             return -1;
@@ -111,12 +138,16 @@ static int run(const struct command *self, int argc, char **argv, struct error *
             err, ENOTSUP,
             "--import-native-ca is not supported: copy the certificates to the "
             "machine's /etc/pki/ca-trust/source/anchors and run update-ca-trust there");
-    if (change(&m, &values, err) < 0)
+    if (decide(&m, &values, err) < 0 || change(&m, &values, err) < 0)
         return -1;
     return machine_save(&m, err);
 }
 
 static const struct option_spec options[] = {
+    {.name = "autostart",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, autostart),
+     .help = "Start the machine by itself at login (macOS)"},
     {.name = "cpus",
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, cpus),
@@ -125,14 +156,19 @@ static const struct option_spec options[] = {
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, disk_size),
      .help = "Disk size in GiB; it can only grow"},
+    SETTING_DNS,
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, import_native_ca)},
+    SETTING_ISOLATED,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
      .offset = offsetof(struct values, memory),
      .help = "Memory in MiB"},
+    SETTING_NETWORK,
+    SETTING_OFFLOAD,
+    SETTING_RESTART_POLICY,
     {.name = "rootful",
      .kind = OPTION_BOOL,
      .offset = offsetof(struct values, rootful),
@@ -151,6 +187,7 @@ const struct command command_set = {
     .details = "Set an updatable virtual machine setting",
     .examples = "set --rootful=false\nset --cpus 4 --memory 8192 myvm",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

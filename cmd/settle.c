@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cmd/guest.h"
+#include "cmd/nameservers.h"
 #include "cmd/shell.h"
 #include "provider/guest_session.h"
 
@@ -50,6 +51,18 @@ static void add_quoted(struct strbuf *out, const char *text, const char *special
     strbuf_addc(out, '"');
 }
 
+// environment.d takes the quotes off first and expands after that: "$$" is one '$' then.
+static void add_for_systemd(struct strbuf *out, const char *value)
+{
+    CLEANUP(strbuf_release) struct strbuf doubled = STRBUF_INIT;
+    for (; *value; value++) {
+        if (*value == '$')
+            strbuf_addc(&doubled, '$');
+        strbuf_addc(&doubled, *value);
+    }
+    add_quoted(out, doubled.text, "\"\\$", false);
+}
+
 // A line that puts the text into a file, if it is another one; `changed` is set then.
 static void add_file(struct strbuf *script, const char *path, const char *text)
 {
@@ -74,7 +87,7 @@ static const char helpers[] =
     "    printf '%s\\n' \"$rest\" >$file && changed=1\n"
     "  fi\n"
     "}\n"
-    "changed=\n";
+    "changed= dns=0\n";
 
 // podman's files (contract D.4), so that logins, services and the user's services all see it; and
 // /etc/environment, because only Fedora's bash reads profile.d for a command over ssh.
@@ -91,7 +104,7 @@ static void add_proxies(struct strbuf *script)
         strbuf_adds(&systemd, systemd.length ? " " : "[Manager]\nDefaultEnvironment=");
         add_quoted(&systemd, pair, "\"\\", true);
         strbuf_addf(&plain, "%s%s=", plain.length ? "\n" : "", variables[i]);
-        add_quoted(&plain, value, "\"\\$", false);
+        add_for_systemd(&plain, value);
         // PAM takes the quotes off, and knows no escapes.
         strbuf_addf(&pam, "%s%s=\"%.*s\"", pam.length ? "\n" : "", variables[i],
                     (int)strcspn(value, "\n"), value);
@@ -131,22 +144,27 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
-char *settle_script(const struct machine *m)
+char *settle_script(const struct machine *m, enum settle_proxies proxies)
 {
     CLEANUP(strbuf_release) struct strbuf script = STRBUF_INIT;
-    bool proxies = false;
+    bool any = false;
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-        proxies = proxies || getenv(variables[i]);
+        any = any || getenv(variables[i]);
     strbuf_adds(&script, helpers);
+    if (m->dns_changed)
+        nameservers_add(&script, m);
     add_swap(&script, m);
-    if (!proxies && !m->rootful_changed)
-        strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit 0\n");
-    add_proxies(&script);
+    if (proxies == SETTLE_PROXIES && !any && !m->rootful_changed)
+        strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit $dns\n");
+    if (proxies == SETTLE_PROXIES)
+        add_proxies(&script);
     strbuf_adds(&script, "if [ -n \"$changed\" ]; then\n"
                          "  systemctl daemon-reload\n"
                          "  for bus in /run/user/*/bus; do\n"
-                         "    [ ! -S \"$bus\" ] || systemctl --user -M \"$(stat -c %U \"$bus\")@\" "
-                         "daemon-reload || true\n"
+                         "    [ -S \"$bus\" ] || continue\n"
+                         "    user=$(stat -c %U \"$bus\")@\n"
+                         "    systemctl --user -M \"$user\" daemon-reload || true\n"
+                         "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
                          "  done\n"
                          "  systemctl try-restart podman.service || true\n"
                          "fi\n");
@@ -155,33 +173,49 @@ char *settle_script(const struct machine *m)
         cleanup_free char *line =
             xasprintf("L+  /run/docker.sock   -    -    -     -   %s", socket);
         add_file(&script, "/etc/tmpfiles.d/podman-docker.conf", line);
-        strbuf_adds(&script, "systemd-tmpfiles --create --prefix=/run/docker.sock\n");
+        strbuf_adds(&script, "systemd-tmpfiles --create --prefix=/run/docker.sock || exit 1\n");
     }
+    strbuf_adds(&script, "exit $dns\n");
     return strbuf_steal(&script);
 }
 
-int settle_guest(struct machine *m, struct error *err)
+// The rest is as it should be, so the machine is of use; it is tried again at the next start.
+static void tell_of_dns(const struct strbuf *words)
+{
+    CLEANUP(strvec_release) struct strvec lines = STRVEC_INIT;
+    strvec_split(&lines, words->text, '\n');
+    const char *last = "";
+    for (size_t i = 0; i < lines.count; i++)
+        last = *lines.items[i] ? lines.items[i] : last;
+    log_warn("the guest does not use the DNS servers that it was given: %s", last);
+}
+
+int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *err)
 {
     cleanup_free char *host = NULL;
     unsigned port;
     struct ssh_session *session = NULL;
     int status = 0;
-    CLEANUP(strbuf_release) struct strbuf command = STRBUF_INIT;
-    cleanup_free char *script = settle_script(m);
+    CLEANUP(strbuf_release) struct strbuf command = STRBUF_INIT, words = STRBUF_INIT;
+    cleanup_free char *script = settle_script(m, proxies);
     strbuf_adds(&command, "sh -c ");
     shell_quote(&command, SHELL_POSIX, script);
     if (guest_find(m, &host, &port, err) < 0 ||
         guest_open(&session, m, host, port, "root", patience_ms, err) < 0)
         return -1;
-    int result = ssh_run(session, command.text, NULL, &status, err);
+    int result = ssh_run(session, command.text, &words, &status, err);
     ssh_free(session);
     if (result < 0)
         return -1;
-    if (status != 0)
-        return error_set(err, ECHILD, "the guest could not be told of its proxies: exit status %d",
+    if (status == NAMESERVERS_FAILED)
+        tell_of_dns(&words);
+    else if (status != 0)
+        return error_set(err, ECHILD, "the guest could not be told of its settings: exit status %d",
                          status);
-    if (!m->rootful_changed)
+    bool dns_done = m->dns_changed && status == 0;
+    if (!m->rootful_changed && !dns_done)
         return 0;
     m->rootful_changed = false;
+    m->dns_changed = m->dns_changed && !dns_done;
     return machine_save(m, err);
 }

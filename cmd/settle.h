@@ -6,11 +6,16 @@
 
 #include "provider/machine.h"
 
-// What a guest is told at each start by the one who starts it: the proxies of this environment
-// (none, when it has none), its swap, and after `set --rootful` where /run/docker.sock leads.
-int settle_guest(struct machine *m, struct error *err);
+// At login there is no environment that would say which proxies the user wants.
+enum settle_proxies { SETTLE_PROXIES, SETTLE_KEEP_PROXIES };
 
-// The text of the shell script for that; the caller frees. NULL: nothing is to be told.
-char *settle_script(const struct machine *m);
+// What a guest is told at each start by the one who starts it: the proxies of this environment
+// (none, when it has none; or it keeps those that it has), its swap, and what `set` has changed:
+// where /run/docker.sock leads, and its DNS servers. A guest that cannot take the latter is only
+// warned of.
+int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *err);
+
+// The text of the shell script for that; the caller frees.
+char *settle_script(const struct machine *m, enum settle_proxies proxies);
 
 #endif

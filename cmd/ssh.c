@@ -30,11 +30,17 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     // The first word is a machine only if there is one of that name (podman 6).
     bool named = operands.count && machine_exists(operands.items[0]);
     const char *name = named ? operands.items[0] : default_machine;
-    bool has_command = operands.count > (named ? 1U : 0U);
+    const char *const *command = (const char *const *)operands.items + (named ? 1 : 0);
+    size_t count = operands.count - (named ? 1 : 0);
+    if (count && strcmp(command[0], "--") == 0) { // ssh itself would pass over it
+        command++;
+        count--;
+    }
     if (machine_load(&m, name, err) < 0 || guest_ssh_words(&words, &m, values.username, err) < 0)
         return -1;
-    if (has_command) {
-        strvec_pushv(&words, (const char *const *)operands.items + (named ? 1 : 0));
+    if (count) {
+        strvec_push(&words, "--"); // what follows is the command's, whatever it looks like
+        strvec_pushv(&words, command);
     } else {
         if (isatty(STDIN_FILENO))
             strvec_push(&words, "-t");

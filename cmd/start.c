@@ -30,6 +30,7 @@
 #include "provider/connection.h"
 #include "provider/ladder.h"
 #include "provider/paths.h"
+#include "provider/preflight.h"
 #include "provider/registration.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
@@ -38,20 +39,30 @@ const uint64_t start_default_timeout_s = 1800;
 static const uint64_t longest_timeout_s = 30 * 24 * 3600;
 
 static const int64_t api_socket_ms = 20000;
+static const uint64_t least_space = (uint64_t)1 << 30; // what a guest's updates can take
 
-// Refuses a machine that runs; one that is on its way down is waited for.
-static int wait_until_startable(const char *name, struct error *err)
+// Refuses a machine that runs, or with --exist-ok says that there is nothing to do, once it is
+// ready; one that is on its way down is waited for.
+static int wait_until_startable(const char *name, const struct start_options *options, bool *runs,
+                                struct error *err)
 {
-    int64_t deadline = clock_monotonic_ms() + ladder_longest_ms;
+    int64_t begun_ms = clock_monotonic_ms();
     for (;;) {
         CLEANUP(machine_now_release) struct machine_now now = MACHINE_NOW_INIT;
         if (machine_ask(&now, name, err) < 0)
             return -1;
         if (!now.supervised)
             return 0; // stopped, or a VM whose monitor was killed: the new one takes it over
+        int64_t waited_ms = clock_monotonic_ms() - begun_ms;
         bool going = now.status.phase == PHASE_STOPPING || now.status.phase == PHASE_FAILED;
-        if (!going || clock_monotonic_ms() >= deadline)
+        *runs = options->exist_ok && now.state == MACHINE_RUNNING && !going;
+        if (*runs)
+            return 0;
+        if (!options->exist_ok && !going)
             return error_set(err, EBUSY, "unable to start \"%s\": already running", name);
+        if (waited_ms >= (going ? ladder_longest_ms : (int64_t)options->timeout_s * 1000))
+            return error_set(err, ETIMEDOUT, "unable to start \"%s\": it is still %s", name,
+                             machine_state_name(now.state));
         if (interrupted())
             return interrupt_error(err);
         clock_sleep_ms(200);
@@ -76,10 +87,16 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
-    if (provider_probe(provider, m, &tools, err) < 0)
+    if (provider_probe(provider, m, &tools, err) < 0 || preflight_ssh(err) < 0 ||
+        provider_share(provider, m, &tools, err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);
+    uint64_t space;
+    if (preflight_free_space(&space) && space < least_space && !quiet)
+        log_warn("only %" PRIu64 " MiB are free for the machine's disk: what the guest writes is "
+                 "lost when nothing is left",
+                 space >> 20);
     return 0;
 }
 
@@ -119,24 +136,43 @@ static void tell_of_rootful(const struct machine *m)
            command_program, hint);
 }
 
+// What is wrong with a machine that is ready all the same: a default volume that is not mounted.
+static void warn_of_lacks(const char *name)
+{
+    struct error ignored;
+    CLEANUP(status_release) struct status status = STATUS_INIT;
+    if (status_read(&status, name, &ignored) == 0 && status.phase == PHASE_READY && status.detail)
+        log_warn("%s", status.detail);
+}
+
+static int make_default(const struct machine *m, struct error *err)
+{
+    cleanup_free char *file = paths_connections();
+    cleanup_free char *wanted = xasprintf("%s%s", m->name, m->rootful ? "-root" : "");
+    return connection_set_default(file, wanted, err);
+}
+
 static int start_under_lock(const char *name, const struct start_options *options,
-                            struct machine *m, struct error *err)
+                            struct machine *m, bool *ran, struct error *err)
 {
     CLEANUP(lock_release) struct lock lock = LOCK_INIT;
     bool change_default = false;
     pid_t monitor = 0;
     if (machine_lock(&lock, name, -1, err) < 0 || machine_load(m, name, err) < 0 ||
-        wait_until_startable(name, err) < 0 || preflight(m, options->quiet, err) < 0 ||
+        wait_until_startable(name, options, ran, err) < 0 ||
+        (!*ran && preflight(m, options->quiet, err) < 0) ||
         decide_connection(m, options, &change_default, err) < 0)
         return -1;
 
+    if (*ran)
+        return change_default ? make_default(m, err) : 0;
     if (interrupted())
         return interrupt_error(err);
     uint64_t old_port = m->ssh.port;
-    int64_t begun_ns = clock_wall_ns();
     const struct supervisor *supervisor = supervisor_for(m);
-    if (supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
-        follow_start(m, supervisor, monitor, begun_ns,
+    if (status_forget(name, err) < 0 ||
+        supervisor->start(m, (int64_t)options->timeout_s * 1000, &monitor, err) < 0 ||
+        follow_start(m, supervisor, monitor,
                      options->json    ? FOLLOW_JSON
                      : options->quiet ? FOLLOW_QUIET
                                       : FOLLOW_PEOPLE,
@@ -149,15 +185,12 @@ static int start_under_lock(const char *name, const struct start_options *option
         return -1;
     if (old_port && m->ssh.port != old_port)
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
+    warn_of_lacks(name);
     if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
-    if (settle_guest(m, err) < 0)
+    if (settle_guest(m, SETTLE_PROXIES, err) < 0)
         return -1;
-    if (!change_default)
-        return 0;
-    cleanup_free char *file = paths_connections();
-    cleanup_free char *wanted = xasprintf("%s%s", m->name, m->rootful ? "-root" : "");
-    return connection_set_default(file, wanted, err);
+    return change_default ? make_default(m, err) : 0;
 }
 
 static void tell_docker_host(const char *still, const char *socket)
@@ -224,8 +257,16 @@ int start_machine(const char *name, const struct start_options *options, struct 
         printf("Starting machine \"%s\"\n", name);
         fflush(stdout);
     }
-    if (start_under_lock(name, options, &m, err) < 0)
+    bool ran = false;
+    if (start_under_lock(name, options, &m, &ran, err) < 0)
         return -1;
+    if (ran) {
+        if (options->json)
+            printf("{\"machine\":\"%s\",\"phase\":\"%s\"}\n", name, phase_name(PHASE_READY));
+        else
+            printf("Machine \"%s\" is already running\n", name);
+        return 0;
+    }
     if (!options->quiet && !options->no_info && !options->json)
         tell_api_socket(&m);
     if (!options->json)
@@ -235,7 +276,7 @@ int start_machine(const char *name, const struct start_options *options, struct 
 }
 
 struct values {
-    struct option_bool quiet, no_info, update_connection;
+    struct option_bool exist_ok, quiet, no_info, update_connection;
     struct option_uint timeout;
     const char *format;
 };
@@ -251,6 +292,7 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         .json = values.format != NULL,
         .quiet = values.quiet.value,
         .no_info = values.no_info.value,
+        .exist_ok = values.exist_ok.value,
         .update_connection = values.update_connection.value,
         .update_connection_given = values.update_connection.given,
         .timeout_s = values.timeout.value,
@@ -259,6 +301,10 @@ static int run(const struct command *self, int argc, char **argv, struct error *
 }
 
 static const struct option_spec options[] = {
+    {.name = "exist-ok",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, exist_ok),
+     .help = "Succeed if the machine runs already, once it is ready"},
     {.name = "format",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, format),
@@ -290,6 +336,7 @@ const struct command command_start = {
     .summary = "Start an existing machine",
     .details = "Start a managed virtual machine, and wait until its podman answers",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

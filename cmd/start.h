@@ -11,7 +11,8 @@
 
 struct start_options {
     bool quiet, no_info;
-    bool json; // progress for programs on stdout, and nothing else there
+    bool exist_ok; // a machine that runs is as good, once it is ready
+    bool json;     // progress for programs on stdout, and nothing else there
     bool update_connection, update_connection_given;
     uint64_t timeout_s;
 };

@@ -103,6 +103,7 @@ const struct command command_stop = {
     .summary = "Stop an existing machine",
     .details = "Stop a managed virtual machine",
     .most = 1,
+    .acts = true,
     .options = options,
     .run = run,
 };

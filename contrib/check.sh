@@ -163,6 +163,8 @@ guests() {
     "$guest/build-guest-image.sh" --flavour stock "$cache/stock" &&
     "$guest/get-qemu.sh" "$cache/qemu" >"$cache/qemu-path.new" &&
     mv "$cache/qemu-path.new" "$cache/qemu-path" &&
+    "$guest/get-virtiofsd.sh" "$cache/virtiofsd" >"$cache/virtiofsd-path.new" &&
+    mv "$cache/virtiofsd-path.new" "$cache/virtiofsd-path" &&
     { [ -f "$cache/busybox.tar" ] || "$guest/make-container-image.sh" "$cache/busybox.tar"; }
 }
 

@@ -23,7 +23,8 @@ needed() { # KIND-PURPOSE: prints the packages
       esac ;;
     debian-test)
       echo libcmocka-dev clang clang-tidy clang-format shellcheck codespell zsh fish mandoc git \
-        python3 python3-venv openssh-server openssl libarchive-tools ;;
+        python3 python3-venv openssh-server openssl libarchive-tools procps iproute2 \
+        dnsmasq-base busybox ;;
     debian-guest)
       echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils \
         patchelf ;;

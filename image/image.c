@@ -18,6 +18,7 @@
 #include "image/draft.h"
 #include "image/format.h"
 #include "image/source.h"
+#include "image/sparse.h"
 
 // From the verified source to the entry's raw image.
 static int make_raw(const struct source *source, const struct cache_entry *entry,
@@ -29,11 +30,17 @@ static int make_raw(const struct source *source, const struct cache_entry *entry
     return cache_keep(entry, draft.path, draft.fd, origin, size, err);
 }
 
-// A download is refused as soon as its beginning shows what it is.
+// A download is refused as soon as its beginning shows what it is, and that there is no room for
+// what is made of it: a packed image is at least as large once it is unpacked.
 static int check_head(int fd, uint64_t have, uint64_t total, const char *label, struct error *err)
 {
     enum image_format format;
-    return format_detect(&format, fd, have, total, label, err);
+    if (format_detect(&format, fd, have, total, label, err) < 0)
+        return -1;
+    if (format == FORMAT_RAW)
+        return 0;
+    return sparse_require_space(fd, total - have + total,
+                                "the download and the raw image that is made of it", err);
 }
 
 // Takes what was converted while it arrived, if that went well.

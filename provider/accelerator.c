@@ -3,6 +3,7 @@
 
 #include "provider/accelerator.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/process.h"
@@ -193,6 +195,19 @@ static void remember(const char *cache, json_t *who, bool works, const char *rea
         log_debug("cannot remember whether KVM works: %s", kept ? err.message : "bad text");
 }
 
+// What probes that were killed have left. The caller has the lock that a probe has.
+static void clear_rubble(const char *folder)
+{
+    static const char *const beginnings[] = {"kvm-probe-", ".tmp-kvm-probe"};
+    cleanup_dir DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+            if (strncmp(entry->d_name, beginnings[i], strlen(beginnings[i])) == 0)
+                unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+}
+
 bool accelerator_kvm_works(const struct tools *tools, const char *device, const char *cache,
                            char **reason)
 {
@@ -213,6 +228,14 @@ bool accelerator_kvm_works(const struct tools *tools, const char *device, const 
     if (file_make_dirs(folder, 0700, &err) < 0) {
         *reason = xstrdup(err.message);
         return false;
+    }
+    // One at a time, for as long as that takes no longer than a probe can.
+    CLEANUP(lock_release) struct lock lock = LOCK_INIT;
+    cleanup_free char *lock_path = xasprintf("%s/kvm-probe.lock", folder);
+    if (lock_take(&lock, lock_path, 2 * limit_ms, &err) == 0) {
+        if (who && remembered(cache, who, &works, reason))
+            return works;
+        clear_rubble(folder);
     }
     cleanup_free char *image = xasprintf("%s/kvm-probe-%ld.bin", folder, (long)getpid());
     works = try_kvm(tools, image, reason, &lasting);

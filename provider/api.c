@@ -44,25 +44,36 @@ static void wait_for_end(int life)
         continue;
 }
 
-// The socket is 0600, and a stale one is replaced.
+// The socket is 0600, and a stale one is replaced. What ssh runs in the guest ends with `life`, and
+// ssh with it: it would go on after a monitor that was killed, beside the next one's.
 static int forward(const struct machine *m, const char *local, const char *host, unsigned port,
-                   struct error *err)
+                   int life, struct error *err)
 {
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
     cleanup_free char *remote = guest_socket(m, m->rootful);
     if (guest_client_argv(&argv, m, host, port, m->rootful ? "root" : m->ssh.user, err) < 0)
         return -1;
     static const char *const words[] = {
-        "-N", "-T",
-        "-o", "BatchMode=yes",
-        "-o", "ExitOnForwardFailure=yes",
-        "-o", "StreamLocalBindUnlink=yes",
-        "-o", "StreamLocalBindMask=0177",
-        "-o", "ServerAliveInterval=15",
-        "-L", NULL,
+        "-T",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ExitOnForwardFailure=yes",
+        "-o",
+        "StreamLocalBindUnlink=yes",
+        "-o",
+        "StreamLocalBindMask=0177",
+        "-o",
+        "ServerAliveInterval=15",
+        "-L",
+        NULL,
     };
     strvec_pushv(&argv, words);
     strvec_pushf(&argv, "%s:%s", local, remote);
+    strvec_push(&argv, "--");
+    strvec_push(&argv, "exec cat");
+    if (dup2(life, STDIN_FILENO) < 0)
+        return error_errno(err, "cannot watch the monitor");
     return process_exec(&argv, err);
 }
 
@@ -75,7 +86,7 @@ void api_run(const struct machine *m, const struct provider *provider, const cha
         wait_for_end(life);
         _exit(0);
     }
-    forward(m, local, host, port, &err);
+    forward(m, local, host, port, life, &err);
     log_error("cannot forward the API socket: %s", err.message);
     _exit(127);
 }

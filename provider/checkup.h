@@ -5,6 +5,7 @@
 #define PROVIDER_CHECKUP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "provider/provider.h"
 
@@ -36,6 +37,20 @@ void checkup_add(struct checkup *checkup, const char *check, enum verdict verdic
 
 // System, tools and their versions, disk, firewall, other networks, left jobs.
 void checkup_host(struct checkup *checkup);
+
+// Of that: the firewall, and the networks beside the machines' own.
+void checkup_networks(struct checkup *checkup);
+
+// An interface's IPv4 network; numbers in the host's byte order.
+struct subnet {
+    const char *interface;
+    uint32_t address, mask;
+};
+
+// Whether one of them is in a network of the machines: those of vmnet's bridges, or, when there is
+// none yet, the one that begins at `shared`.
+void checkup_subnets(struct checkup *checkup, const struct subnet *subnets, size_t count,
+                     uint32_t shared);
 
 // Those that run: supervised, with a network, reachable, with the right time.
 void checkup_machines(struct checkup *checkup);

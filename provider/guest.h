@@ -19,6 +19,17 @@
 // The unit that runs it at every boot until it has succeeded; it is `failed` when a run failed.
 #define GUEST_PROVISION_UNIT "podman-machine-vmnet-provision.service"
 
+// Mounts what the host shares, at every boot and before anything of podman's. It tells in a file
+// that is gone after the boot: line 1 is `done`; then a line for each volume that could not be
+// mounted: its tag, a blank, the reason.
+#define GUEST_VOLUMES_PROGRAM "/usr/local/sbin/podman-machine-vmnet-volumes"
+#define GUEST_VOLUMES_UNIT "podman-machine-vmnet-volumes.service"
+#define GUEST_VOLUMES_FILE "/run/podman-machine-vmnet/volumes"
+
+// Where podman, in the guest, looks for its configuration. What is shared here does not hide what
+// the guest has, but lies over it.
+#define GUEST_CONTAINERS_CONFIG "/etc/containers"
+
 // The program in the guest that serves its vsock ports to the host and reports to it (vmnet rows).
 #define GUEST_AGENT_PROGRAM "/usr/local/sbin/podman-machine-vmnet-agent"
 

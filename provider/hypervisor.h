@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/share.h"
 #include "provider/version.h"
 
 struct machine;
@@ -36,6 +37,10 @@ struct tools {
                       // clean symbolic link to it where a path has ',' or '='
     char *control;    // where the hypervisor makes its control socket
 
+    struct shares shares;     // folders for the guest, of this start
+    char *virtiofsd;          // qemu: serves them; NULL: qemu does itself, by 9p
+    bool virtiofsd_read_only; // it has --readonly
+
     // Unix sockets of the host that the hypervisor joins to vsock ports of guest.h; NULL: it
     // cannot. On `report` we listen; the others are made by the hypervisor.
     struct {
@@ -54,11 +59,16 @@ struct hypervisor {
     bool offload;              // its card can do TSO and checksum offload
     uint64_t cpu_limit;        // the most that its option parser takes; 0: no limit of its own
     uint64_t memory_limit_mib; // likewise
+    unsigned macos_floor;      // the oldest macOS that it runs on; 0: it is not for macOS
+    const char *arch;          // the only one that it runs on there; NULL: any
 
     // Finds the program and what else it needs, and checks that it can work here. ENOENT
     // lists the places searched and says what to install. `tools` comes with arch, folder and
     // control filled in; folder may be replaced by a link to it.
     int (*probe)(struct tools *tools, const struct machine *m, struct error *err);
+
+    // Decides how tools->shares, filled in, are told to it and served.
+    int (*share)(struct tools *tools, const struct machine *m, struct error *err);
 
     // Appends the hypervisor's words. Pure.
     int (*append)(const struct machine *m, const struct tools *tools,

@@ -14,6 +14,7 @@
 #include "provider/control.h"
 #include "provider/guest.h"
 #include "provider/machine.h"
+#include "provider/preflight.h"
 #include "provider/tool.h"
 #include "provider/vsock.h"
 
@@ -38,15 +39,26 @@ static int krunkit_probe(struct tools *tools, const struct machine *m, struct er
     free(tools->folder);
     tools->folder = folder;
     tools->hypervisor_version = version_of(tools->hypervisor);
-    if (version_known(&tools->hypervisor_version) &&
-        !version_at_least(&tools->hypervisor_version, 1, 0, 0)) {
-        cleanup_free char *text = version_text(&tools->hypervisor_version);
-        return error_set(err, ENOTSUP,
-                         "'%s' is krunkit %s, and 1.0 is the first that can use vmnet: update it "
-                         "with `brew upgrade krunkit`",
-                         tools->hypervisor, text);
-    }
+    if (preflight_tool(tools->hypervisor, &tools->hypervisor_version, err) < 0)
+        return -1;
     vsock_plan(tools, m, is_1_2(tools));
+    return 0;
+}
+
+static int krunkit_share(struct tools *tools, const struct machine *m, struct error *err)
+{
+    return shares_speak(&tools->shares, m, unspeakable, err);
+}
+
+static int append_shares(const struct tools *tools, struct strvec *argv, struct error *err)
+{
+    for (size_t i = 0; i < tools->shares.count; i++) {
+        const struct share *share = &tools->shares.items[i];
+        if (strpbrk(share->path, unspeakable))
+            return error_set(err, EINVAL, "krunkit cannot be told the path '%s'", share->path);
+        strvec_push(argv, "--device");
+        strvec_pushf(argv, "virtio-fs,sharedDir=%s,mountTag=%s", share->path, share->mount->tag);
+    }
     return 0;
 }
 
@@ -77,6 +89,8 @@ static int krunkit_append(const struct machine *m, const struct tools *tools,
                  port->offload ? "on" : "off");
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    if (append_shares(tools, argv, err) < 0)
+        return -1;
     vsock_append(argv, m, tools);
     if (is_1_2(tools)) {
         strvec_push(argv, "--timesync");
@@ -100,7 +114,10 @@ const struct hypervisor hypervisor_krunkit = {
     .offload = true,
     .cpu_limit = 255,          // a u8 in src/cmdline.rs
     .memory_limit_mib = 61440, // src/context.rs: room is left for the GPU's window
+    .macos_floor = 14,         // its README and formula
+    .arch = "aarch64",
     .probe = krunkit_probe,
+    .share = krunkit_share,
     .append = krunkit_append,
     .power_off = krunkit_power_off,
 };

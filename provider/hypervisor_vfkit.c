@@ -14,12 +14,14 @@
 #include "provider/control.h"
 #include "provider/guest.h"
 #include "provider/machine.h"
+#include "provider/preflight.h"
 #include "provider/tool.h"
 #include "provider/vsock.h"
 
 // Devices are cut at ',' (pkg/config/virtio.go); the boot loader's list also takes '"' for quoting
 // (pkg/cmdline/string_slice.go). '=' is cut only once, so it may be in a path.
 static const char unspeakable[] = ",\"";
+static const char unspeakable_to_devices[] = ",";
 
 static int vfkit_probe(struct tools *tools, const struct machine *m, struct error *err)
 {
@@ -32,6 +34,8 @@ static int vfkit_probe(struct tools *tools, const struct machine *m, struct erro
     free(tools->folder);
     tools->folder = folder;
     tools->hypervisor_version = version_of(tools->hypervisor);
+    if (preflight_tool(tools->hypervisor, &tools->hypervisor_version, err) < 0)
+        return -1;
     vsock_plan(tools, m, true);
     return 0;
 }
@@ -47,6 +51,23 @@ static void add_uri_path(struct strbuf *uri, const char *path)
         else
             strbuf_addf(uri, "%%%02X", (unsigned char)*path);
     }
+}
+
+static int vfkit_share(struct tools *tools, const struct machine *m, struct error *err)
+{
+    return shares_speak(&tools->shares, m, unspeakable_to_devices, err);
+}
+
+static int append_shares(const struct tools *tools, struct strvec *argv, struct error *err)
+{
+    for (size_t i = 0; i < tools->shares.count; i++) {
+        const struct share *share = &tools->shares.items[i];
+        if (strpbrk(share->path, unspeakable_to_devices))
+            return error_set(err, EINVAL, "vfkit cannot be told the path '%s'", share->path);
+        strvec_push(argv, "--device");
+        strvec_pushf(argv, "virtio-fs,sharedDir=%s,mountTag=%s", share->path, share->mount->tag);
+    }
+    return 0;
 }
 
 static int vfkit_append(const struct machine *m, const struct tools *tools,
@@ -73,6 +94,8 @@ static int vfkit_append(const struct machine *m, const struct tools *tools,
     strvec_pushf(argv, "virtio-net,fd=%d,mac=%s", port->fd, m->mac);
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    if (append_shares(tools, argv, err) < 0)
+        return -1;
     vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
     strvec_pushf(argv, "vsockPort=%d", GUEST_VSOCK_QEMU_AGENT);
@@ -93,7 +116,9 @@ static int vfkit_power_off(const struct machine *m, struct error *err)
 
 const struct hypervisor hypervisor_vfkit = {
     .name = "vfkit",
+    .macos_floor = 13, // its README
     .probe = vfkit_probe,
+    .share = vfkit_share,
     .append = vfkit_append,
     .power_off = vfkit_power_off,
 };

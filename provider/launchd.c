@@ -34,6 +34,17 @@ static void add_limit(struct plist *plist, const char *key)
     plist_close(plist, "dict");
 }
 
+// An agent is for sessions with a screen (Aqua, gui/UID) unless it says otherwise, and user/UID
+// (Background) refuses it then. One that is for both would be started twice by a login.
+static void add_sessions(struct plist *plist)
+{
+    plist_key(plist, "LimitLoadToSessionType");
+    plist_open(plist, "array");
+    plist_string(plist, "Aqua");
+    plist_string(plist, "Background");
+    plist_close(plist, "array");
+}
+
 static void add_environment(struct plist *plist, const struct strvec *environment)
 {
     plist_key(plist, "EnvironmentVariables");
@@ -61,6 +72,8 @@ int launchd_plist(char **text, const struct launchd_job *job, struct error *err)
     plist_string(&plist, "monitor");
     cleanup_free char *timeout = xasprintf("--timeout=%lld", (long long)job->timeout_s);
     plist_string(&plist, timeout);
+    if (job->at_login)
+        plist_string(&plist, "--at-login");
     plist_string(&plist, job->machine);
     plist_close(&plist, "array");
     add_environment(&plist, job->environment);
@@ -68,6 +81,8 @@ int launchd_plist(char **text, const struct launchd_job *job, struct error *err)
     add_string(&plist, "StandardErrorPath", job->log);
     plist_key(&plist, "RunAtLoad");
     plist_bool(&plist, job->at_login);
+    if (!job->at_login)
+        add_sessions(&plist);
     // A machine that went down was told to, or has failed: starting it again hides both.
     plist_key(&plist, "KeepAlive");
     plist_bool(&plist, false);
@@ -133,6 +148,12 @@ void launchd_print_argv(struct strvec *argv, const char *domain, const char *mac
 {
     push_words(argv, "print");
     push_target(argv, domain, machine);
+}
+
+void launchd_print_domain_argv(struct strvec *argv, const char *domain)
+{
+    push_words(argv, "print");
+    strvec_push(argv, domain);
 }
 
 static void set_fact(struct launchd_state *state, const char *key, const char *value)

@@ -19,7 +19,7 @@ struct launchd_job {
     const char *program;              // ours: `program monitor --timeout=N machine` is what runs
     int64_t timeout_s;                // until the machine must be ready
     const char *log;                  // monitor.log: its stdout and stderr
-    bool at_login;                    // start it by itself at login
+    bool at_login;                    // start it by itself at login, with --at-login
     const struct strvec *environment; // "NAME=value"; launchd gives a job next to nothing
 };
 
@@ -41,6 +41,7 @@ void launchd_kickstart_argv(struct strvec *argv, const char *domain, const char 
 void launchd_kill_argv(struct strvec *argv, const char *domain, const char *machine,
                        const char *signal); // "SIGTERM"
 void launchd_print_argv(struct strvec *argv, const char *domain, const char *machine);
+void launchd_print_domain_argv(struct strvec *argv, const char *domain);
 
 // What `launchctl print` says of a job. Its format is not promised, so only what is found counts.
 struct launchd_state {

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/lock.h"
 #include "provider/paths.h"
+#include "provider/share.h"
 
 static const size_t longest_name = 30; // podman's limit, in bytes
 
@@ -131,8 +132,10 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_string(root, "timezone", &m->timezone, err) < 0 ||
         json_get_bool(root, "rootful", &m->rootful, err) < 0 ||
         json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
+        json_get_bool(root, "dns_changed", &m->dns_changed, err) < 0 ||
         json_get_bool(root, "restart", &m->restart, err) < 0 ||
         network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
+        mounts_from_json(&m->mounts, json_object_get(root, "mounts"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
         json_get_uint(resources, "memory_mib", &m->resources.memory_mib, err) < 0 ||
         json_get_uint(resources, "disk_gib", &m->resources.disk_gib, err) < 0 ||
@@ -198,6 +201,12 @@ int machine_save(const struct machine *m, struct error *err)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     if (m->rootful_changed)
         json_object_set_new(root, "rootful_changed", json_true());
+    json_t *mounts = mounts_to_json(&m->mounts);
+    if (!mounts)
+        return error_set(err, EINVAL, "cannot write '%s': a path is not valid UTF-8", path);
+    json_object_set_new(root, "mounts", mounts);
+    if (m->dns_changed)
+        json_object_set_new(root, "dns_changed", json_true());
     for (size_t i = 0; i < m->dns.count; i++)
         json_array_append_new(json_object_get(root, "dns"), json_string(m->dns.items[i]));
     return json_write_file(path, root, 0600, err);
@@ -215,6 +224,7 @@ void machine_release(struct machine *m)
     free(m->ssh.identity);
     free(m->timezone);
     network_options_release(&m->network);
+    mounts_release(&m->mounts);
     strvec_release(&m->dns);
     *m = (struct machine)MACHINE_INIT;
 }
@@ -293,5 +303,7 @@ int machine_remove(const char *name, struct error *err)
         if (unlink(path) < 0 && errno != ENOENT)
             return error_errno(err, "cannot remove '%s'", path);
     }
+    if (shares_clear_sockets(name, err) < 0)
+        return -1;
     return file_remove_tree(folder, err);
 }

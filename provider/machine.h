@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/mount.h"
 #include "provider/network_options.h"
 
 // The record of a machine: what init decided and set may change, written to machine.json and
@@ -36,7 +37,9 @@ struct machine {
     bool rootful_changed; // since the guest was told of it
     char *timezone;       // NULL: the guest's own
     struct strvec dns;
+    bool dns_changed;               // since the guest was told of it
     struct network_options network; // vmnet rows
+    struct mounts mounts;           // in the order of the command line
     bool restart;                   // the monitor starts it again when it fails by itself
 };
 

@@ -4,7 +4,6 @@
 #include "provider/monitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -56,6 +55,7 @@ struct monitor {
     pid_t relay;
     struct plane plane;
     struct helper helper;
+    struct sharers sharers;
     char *trouble;         // what is wrong with a machine that runs; NULL: nothing
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
@@ -102,12 +102,11 @@ static pid_t fork_worker(struct monitor *monitor, bool relay)
 static void start_prober(struct monitor *monitor)
 {
     int ends[2];
-    if (pipe(ends) < 0) {
-        log_error("cannot make a pipe: %s", strerror(errno));
+    struct error err;
+    if (process_pipe(ends, &err) < 0) {
+        log_error("%s", err.message);
         return;
     }
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     monitor->prober = fork_worker(monitor, false);
     if (monitor->prober == 0) {
         close(ends[0]);
@@ -166,6 +165,8 @@ static void apply_report(struct monitor *monitor, const json_t *report)
         monitor->booted = true;
     if (phase == PHASE_READY)
         monitor->forward_at_ms = clock_monotonic_ms();
+    if (phase == PHASE_READY && detail && !monitor->trouble)
+        monitor->trouble = xstrdup(detail);
     publish(monitor, phase, detail);
     if (phase == PHASE_FAILED)
         stop(monitor, false);
@@ -235,18 +236,23 @@ static void keep_forwarding(struct monitor *monitor)
     monitor->forward_at_ms = clock_monotonic_ms() + forward_again_ms;
 }
 
-// --- the program that moves the VM's packets ---------------------------------------------------
+// --- the programs beside the VM -----------------------------------------------------------------
+
+static void take_trouble(struct monitor *monitor, char *text)
+{
+    free(monitor->trouble);
+    monitor->trouble = text;
+    log_error("%s", text);
+    publish(monitor, monitor->status.phase, NULL);
+}
 
 static void take_helper_end(struct monitor *monitor)
 {
     if (monitor->stopping)
         return;
-    free(monitor->trouble);
-    monitor->trouble = xasprintf("%s has ended: the machine runs without a network until it is "
-                                 "restarted",
-                                 monitor->helper.name);
-    log_error("%s", monitor->trouble);
-    publish(monitor, monitor->status.phase, NULL);
+    take_trouble(monitor, xasprintf("%s has ended: the machine runs without a network until it is "
+                                    "restarted",
+                                    monitor->helper.name));
     if (!monitor->m.restart)
         return;
     monitor->again = true;
@@ -260,6 +266,7 @@ static void reap(struct monitor *monitor)
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        sharers_take_end(&monitor->sharers, pid);
         if (pid == monitor->vm) {
             monitor->vm_gone = true;
             monitor->vm_status = status;
@@ -318,6 +325,8 @@ static void loop(struct monitor *monitor, int signals)
             publish(monitor, PHASE_FAILED, "the check for readiness ended unexpectedly");
             stop(monitor, false);
         }
+        if (!monitor->stopping && sharers_are_lost(&monitor->sharers))
+            take_trouble(monitor, xstrdup("virtiofsd has ended: a volume is lost until a restart"));
         keep_forwarding(monitor);
         keep_relaying(monitor);
     }
@@ -355,7 +364,7 @@ static int start_vm(struct monitor *monitor, struct error *err)
         return -1;
     if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
         plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
-        vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
+        vm_start(&monitor->m, monitor->provider, &monitor->sharers, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;
     return 0;
@@ -423,6 +432,7 @@ static void monitor_release(struct monitor *monitor)
         close(monitor->reports);
     plane_release(&monitor->plane);
     helper_release(&monitor->helper);
+    sharers_release(&monitor->sharers);
     free(monitor->trouble);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
@@ -438,11 +448,9 @@ static void begin(struct monitor *monitor)
     if (monitor->reports >= 0)
         close(steal_fd(&monitor->reports));
     strbuf_reset(&monitor->unread);
-    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = false;
-    monitor->again = false;
+    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = monitor->again = false;
     monitor->forward_at_ms = 0;
-    monitor->vm = 0;
-    monitor->vm_status = 0;
+    monitor->vm = monitor->vm_status = 0;
     monitor->started_ms = clock_monotonic_ms();
     free(monitor->status.host);
     free(monitor->status.address);

@@ -72,6 +72,11 @@ int network_offload_parse(enum network_offload *offload, const char *text, struc
     return 0;
 }
 
+const char *network_offload_text(enum network_offload offload)
+{
+    return offloads[offload];
+}
+
 int network_options_check(const struct network_options *options, struct error *err)
 {
     if (options->isolated && options->mode == NETWORK_BRIDGED)

@@ -38,6 +38,7 @@ int network_options_parse(struct network_options *options, const char *text, str
 
 // "auto", "on" or "off".
 int network_offload_parse(enum network_offload *offload, const char *text, struct error *err);
+const char *network_offload_text(enum network_offload offload);
 
 // EINVAL: together they make no sense.
 int network_options_check(const struct network_options *options, struct error *err);

@@ -21,6 +21,7 @@
 #include "provider/machine.h"
 #include "provider/mdns.h"
 #include "provider/offload.h"
+#include "provider/preflight.h"
 #include "provider/report.h"
 #include "provider/tool.h"
 
@@ -52,14 +53,27 @@ static int check_sudo(const char *helper, struct error *err)
                              "rule to /etc/sudoers.d");
 }
 
+// vmnet-helper 0.11 refuses to isolate in the shared mode (run.c, parse_options()).
+static bool can_isolate(const struct network_options *options, const struct version *helper)
+{
+    return !options->isolated || options->mode != NETWORK_SHARED || !version_known(helper) ||
+           version_at_least(helper, 0, 12, 0);
+}
+
 // What the options need of macOS and vmnet-helper.
-static int check_options(const struct machine *m, struct error *err)
+static int check_options(const struct machine *m, const struct version *helper, struct error *err)
 {
     unsigned major, minor;
     host_macos_version(&major, &minor);
     if (m->network.mode == NETWORK_BROKER && major && major < first_without_root)
         return error_set(err, ENOTSUP, "a broker's network needs macOS 26 or later: this is %u.%u",
                          major, minor);
+    cleanup_free char *version = version_text(helper);
+    if (!can_isolate(&m->network, helper))
+        return error_set(err, ENOTSUP,
+                         "an isolated machine on the shared network needs vmnet-helper 0.12 or "
+                         "later, and this is %s: update it, or choose the network host",
+                         version);
     return network_options_check(&m->network, err);
 }
 
@@ -95,7 +109,8 @@ static int vmnet_probe(struct tools *tools, const struct machine *m,
         return error_errno(err, "cannot use '%s', which has no vmnet-helper beside it",
                            tools->network);
     tools->network_version = version_of(tools->network);
-    if (check_options(m, err) < 0 || check_sudo(helper, err) < 0)
+    if (preflight_tool(tools->network, &tools->network_version, err) < 0 ||
+        check_options(m, &tools->network_version, err) < 0 || check_sudo(helper, err) < 0)
         return -1;
     plan_offload(tools, m, hypervisor);
     return 0;

@@ -121,6 +121,12 @@ char *paths_runtime(void)
     return xasprintf("/tmp/%s-%u", product, (unsigned)getuid());
 }
 
+char *paths_launch_agents(void)
+{
+    cleanup_free char *home = paths_home();
+    return xasprintf("%s/Library/LaunchAgents", home);
+}
+
 int paths_make_runtime(struct error *err)
 {
     cleanup_free char *folder = paths_runtime();

@@ -26,6 +26,9 @@ char *paths_events(void);
 // What podman-mac-helper makes /var/run/docker.sock lead to (contract D.6).
 char *paths_podman_socket_link(void);
 
+// Where launchd looks for what to load at login.
+char *paths_launch_agents(void);
+
 // The folder of sockets: <runtime>/podman, or a short one below /tmp where a socket's path would
 // not fit into sockaddr_un (103 bytes on macOS, the same here for all systems) or has characters
 // that hypervisors and DOCKER_HOST would not take as they stand.

@@ -3,10 +3,10 @@
 
 #include "provider/plane.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "provider/machine.h"
 #include "provider/relay.h"
 
@@ -45,12 +45,10 @@ void plane_in_helper(struct plane *plane, bool relay)
 int plane_open(struct plane *plane, const struct machine *m, bool vsock, struct error *err)
 {
     int ends[2];
-    if (pipe(ends) < 0)
-        return error_errno(err, "cannot make a pipe");
+    if (process_pipe(ends, err) < 0)
+        return -1;
     plane->alive = ends[0];
     plane->life = ends[1];
-    fcntl(plane->alive, F_SETFD, FD_CLOEXEC);
-    fcntl(plane->life, F_SETFD, FD_CLOEXEC);
     if (!vsock)
         return 0;
     cleanup_free char *path = machine_path(m->name, MACHINE_REPORT_SOCKET);

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/platform.h"
 #include "provider/control.h"
 #include "provider/host.h"
 #include "provider/machine.h"
 #include "provider/paths.h"
+#include "provider/preflight.h"
 
 static const struct provider providers[] = {
     {
@@ -71,13 +73,24 @@ static int check_limit(const char *what, const char *unit, uint64_t value, uint6
     return 0;
 }
 
-static int check_size(const struct hypervisor *hypervisor, const struct machine *m,
-                      struct error *err)
+int provider_check_size(const struct provider *provider, const struct machine *m, struct error *err)
 {
+    const struct hypervisor *hypervisor = provider->hypervisor;
     if (check_limit("cpus", "", m->resources.cpus, hypervisor->cpu_limit, hypervisor, err) < 0)
         return -1;
     return check_limit("memory", " MiB", m->resources.memory_mib, hypervisor->memory_limit_mib,
                        hypervisor, err);
+}
+
+// Of tools that work, but not as well as they could.
+static void advise(struct tools *tools)
+{
+    cleanup_free char *hypervisor = preflight_advice(tools->hypervisor, &tools->hypervisor_version);
+    cleanup_free char *network = preflight_advice(tools->network, &tools->network_version);
+    const char *path = hypervisor ? tools->hypervisor : tools->network;
+    const char *advice = hypervisor ? hypervisor : network;
+    if (advice && !tools->notice)
+        tools->notice = xasprintf("'%s' is old: %s", path, advice);
 }
 
 int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
@@ -87,21 +100,31 @@ int provider_probe(const struct provider *provider, const struct machine *m, str
     found.arch = platform_arch();
     found.folder = machine_folder(m->name);
     found.control = machine_path(m->name, MACHINE_CONTROL_SOCKET);
-    if (check_size(provider->hypervisor, m, err) < 0 || paths_make_runtime(err) < 0 ||
+    if (provider_check_size(provider, m, err) < 0 ||
+        preflight_host(provider->hypervisor, err) < 0 || paths_make_runtime(err) < 0 ||
         control_prepare(found.control, err) < 0 ||
         provider->hypervisor->probe(&found, m, err) < 0 ||
         provider->network->probe(&found, m, provider->hypervisor, err) < 0)
         return -1;
+    advise(&found);
     *tools = found;
     found = (struct tools)TOOLS_INIT;
     return 0;
+}
+
+int provider_share(const struct provider *provider, const struct machine *m, struct tools *tools,
+                   struct error *err)
+{
+    if (shares_find(&tools->shares, m, err) < 0)
+        return -1;
+    return tools->shares.count ? provider->hypervisor->share(tools, m, err) : 0;
 }
 
 int provider_command(const struct provider *provider, const struct machine *m,
                      const struct tools *tools, struct strvec *argv, struct error *err)
 {
     const struct hypervisor *hypervisor = provider->hypervisor;
-    if (check_size(hypervisor, m, err) < 0)
+    if (provider_check_size(provider, m, err) < 0)
         return -1;
     struct network_port port = {.fd = -1, .offload = tools->offload && hypervisor->offload};
     if (provider->network->append(m, tools, argv, &port, err) < 0)
@@ -118,6 +141,8 @@ void tools_release(struct tools *tools)
     free(tools->notice);
     free(tools->folder);
     free(tools->control);
+    shares_release(&tools->shares);
+    free(tools->virtiofsd);
     free(tools->vsock.report);
     free(tools->vsock.ssh);
     free(tools->vsock.api);

@@ -26,11 +26,21 @@ const struct provider *provider_at(unsigned index);
 // Whether the row can run on this system at all (platform_providers).
 bool provider_is_native(const struct provider *provider);
 
+// EINVAL: the machine's size is more than the hypervisor takes.
+int provider_check_size(const struct provider *provider, const struct machine *m,
+                        struct error *err);
+
 // Everything that start needs to know before it runs something, found on this host. It also
 // makes what the command line relies on: the runtime folder, the link for a path that cannot be
 // said, a variable store. A control socket that nobody answers is removed; one that is answered is
-// EBUSY. EINVAL: the machine's size is more than the hypervisor takes.
+// EBUSY. EINVAL: the machine's size is more than the hypervisor takes; ENOTSUP: this host or a
+// tool is too old (preflight.h).
 int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
+                   struct error *err);
+
+// What start needs besides: the machine's folders on this host, and how they are shared. ENOENT and
+// its like when one is not there.
+int provider_share(const struct provider *provider, const struct machine *m, struct tools *tools,
                    struct error *err);
 
 // The full command line: the network's words, then the hypervisor's. Pure. EINVAL when the

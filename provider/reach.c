@@ -125,14 +125,42 @@ static int try_way(const struct way *way, struct attempts *attempts, struct ssh_
     return 0;
 }
 
+// The guest may have come up between a port of this host and an address: then the port leads there
+// too by now. It is what others are told, and works where no address does (Local Network privacy,
+// VPNs), so it is worth a second look.
+static void prefer_local(struct ssh_session **session, const struct machine *m,
+                         const struct provider *provider, const char *user, int64_t timeout_ms,
+                         char **host, unsigned *port)
+{
+    struct error ignored;
+    for (const struct way *way = provider->network->ways; way->find; way++) {
+        CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
+        struct ssh_session *better = NULL;
+        char *there = NULL;
+        unsigned at = 0;
+        if (!way->local ||
+            try_way(way, &attempts, &better, m, user, timeout_ms, &there, &at, &ignored) < 0)
+            continue;
+        ssh_free(*session);
+        free(*host);
+        *session = better;
+        *host = there;
+        *port = at;
+        return;
+    }
+}
+
 int reach_open(struct ssh_session **session, const struct machine *m,
                const struct provider *provider, const char *user, int64_t timeout_ms, char **host,
                unsigned *port, struct error *err)
 {
     CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
     for (const struct way *way = provider->network->ways; way->find; way++) {
-        if (try_way(way, &attempts, session, m, user, timeout_ms, host, port, err) == 0)
+        if (try_way(way, &attempts, session, m, user, timeout_ms, host, port, err) == 0) {
+            if (!way->local)
+                prefer_local(session, m, provider, user, timeout_ms, host, port);
             return 0;
+        }
         note(&attempts, way, err);
     }
     return conclude(&attempts, err);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -79,6 +80,14 @@ void status_release(struct status *status)
     free(status->host);
     free(status->address);
     *status = (struct status)STATUS_INIT;
+}
+
+int status_forget(const char *machine, struct error *err)
+{
+    cleanup_free char *path = machine_path(machine, MACHINE_STATUS);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return error_errno(err, "cannot remove '%s'", path);
+    return 0;
 }
 
 int last_exit_write(const char *machine, const struct last_exit *last, struct error *err)

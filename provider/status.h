@@ -42,6 +42,10 @@ int status_write(const char *machine, const struct status *status, struct error 
 int status_read(struct status *status, const char *machine, struct error *err); // ENOENT: none
 void status_release(struct status *status);
 
+// Removes what an earlier run has left. The clock cannot tell it from what the next one says: it
+// may be set back.
+int status_forget(const char *machine, struct error *err);
+
 // How the VM ended last: last-exit.json.
 struct last_exit {
     int64_t at_ns;

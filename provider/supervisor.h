@@ -27,6 +27,9 @@ struct supervisor {
 
     // Has the machine started by itself at login, or no longer. ENOTSUP where nothing can.
     int (*autostart)(const struct machine *m, bool on, struct error *err);
+
+    // Whether it is: asked of the system, not of the machine's record.
+    bool (*autostarts)(const struct machine *m);
 };
 
 // A plain process of its own session: Linux, and macOS where launchd has no domain for us.

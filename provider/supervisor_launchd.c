@@ -9,7 +9,9 @@
 //
 // launchd forgets a job in its own time: a bootstrap that follows a bootout too closely fails with
 // EIO or EALREADY, although nothing is wrong. So a bootout is waited for, and such a bootstrap is
-// tried again. What can be asked is asked by `launchctl print`; what is on the disk is the
+// tried again, for longer than the 5 s that macOS 26 was seen to take (headroom#1289). EIO is also
+// what some versions say of a disabled job (openclaw#849) and of a domain that is not there
+// (vaultsync#89). What can be asked is asked by `launchctl print`; what is on the disk is the
 // property list in the machine's folder, written anew by each start.
 
 #include "provider/supervisor.h"
@@ -44,7 +46,7 @@ static const int64_t launchctl_ms = 60000; // a bootout waits for the job
 static const int64_t gone_ms = 15000;      // a job that is told to go, and its monitor with it
 static const int64_t look_every_ms = 100;
 static const int64_t first_pause_ms = 200; // doubled at each try
-static const unsigned most_tries = 6;
+static const unsigned most_tries = 7;
 static const int64_t login_timeout_s = 1800;
 
 // Runs launchctl. 0 with its exit status, whatever it is.
@@ -108,35 +110,53 @@ static bool is_passing(int status)
            status == LAUNCHD_EALREADY;
 }
 
+static bool is_there(const char *domain)
+{
+    struct error ignored;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
+    int status;
+    launchd_print_domain_argv(&argv, domain);
+    return call(&argv, &out, &status, &ignored) == 0 && status == 0;
+}
+
+// After a bootstrap that failed with this status: makes room for the next. -1: there is no use.
+static int prepare_again(const char *domain, const char *machine, int status, struct error *err)
+{
+    CLEANUP(strvec_release) struct strvec enable = STRVEC_INIT;
+    int ignored;
+    if (status != LAUNCHD_DISABLED && !is_passing(status))
+        return -1; // no such domain, or a job that launchd does not take
+    if (status == LAUNCHD_EIO && !is_there(domain))
+        return -1;
+    struct error stuck;
+    launchd_enable_argv(&enable, domain, machine);
+    if (((status == LAUNCHD_DISABLED || status == LAUNCHD_EIO) &&
+         call(&enable, NULL, &ignored, &stuck) < 0) ||
+        unload(domain, machine, &stuck) < 0) {
+        *err = stuck;
+        return -1;
+    }
+    return 0;
+}
+
 static int load(const char *domain, const char *machine, const char *plist, struct error *err)
 {
-    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT, enable = STRVEC_INIT;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
     launchd_bootstrap_argv(&argv, domain, plist);
-    launchd_enable_argv(&enable, domain, machine);
     int64_t pause_ms = first_pause_ms;
-    for (unsigned tries = 0; tries < most_tries; tries++) {
-        int status, ignored;
+    for (unsigned tries = 1;; tries++) {
+        int status;
         if (call(&argv, NULL, &status, err) < 0)
             return -1;
         if (status == 0)
             return 0;
         log_info("%s", err->message);
-        if (status == LAUNCHD_DISABLED) {
-            struct error failed;
-            if (call(&enable, NULL, &ignored, &failed) < 0)
-                return -1;
-        } else if (!is_passing(status)) {
-            return -1; // no such domain, or a job that launchd does not take
-        }
+        if (tries == most_tries || prepare_again(domain, machine, status, err) < 0)
+            return -1;
         clock_sleep_ms(pause_ms);
         pause_ms *= 2;
-        struct error stuck;
-        if (unload(domain, machine, &stuck) < 0) {
-            *err = stuck;
-            return -1;
-        }
     }
-    return -1;
 }
 
 static int run_in(const char *domain, const char *machine, const char *plist, struct error *err)
@@ -183,11 +203,13 @@ static int write_plist(const struct machine *m, const char *path, int64_t timeou
                        struct error *err)
 {
     CLEANUP(strvec_release) struct strvec environment = STRVEC_INIT;
-    cleanup_free char *self = platform_executable();
+    cleanup_free char *executable = platform_executable();
     cleanup_free char *log = machine_path(m->name, MACHINE_MONITOR_LOG);
     cleanup_free char *text = NULL;
-    if (!self)
+    if (!executable)
         return error_set(err, ENOENT, "cannot find our own executable");
+    // The list outlives this version of the program.
+    cleanup_free char *self = process_lasting_path(executable, platform_program_dirs);
     collect_environment(&environment);
     const struct launchd_job job = {
         .machine = m->name,
@@ -261,18 +283,44 @@ static int clear(const struct machine *m, struct error *err)
     return 0;
 }
 
+static char *agent_path(const struct machine *m)
+{
+    cleanup_free char *folder = paths_launch_agents();
+    cleanup_free char *label = launchd_label(m->name);
+    return xasprintf("%s/%s.plist", folder, label);
+}
+
+// A job that was once disabled would be passed over at login.
+static void enable_at_login(const struct machine *m)
+{
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    struct error err;
+    int status;
+    cleanup_free char *gui = domain_at(0);
+    launchd_enable_argv(&argv, gui, m->name);
+    if (call(&argv, NULL, &status, &err) < 0 || status != 0)
+        log_warn("%s", err.message);
+}
+
 static int autostart(const struct machine *m, bool on, struct error *err)
 {
-    cleanup_free char *home = paths_home();
-    cleanup_free char *label = launchd_label(m->name);
-    cleanup_free char *folder = xasprintf("%s/Library/LaunchAgents", home);
-    cleanup_free char *path = xasprintf("%s/%s.plist", folder, label);
+    cleanup_free char *folder = paths_launch_agents();
+    cleanup_free char *path = agent_path(m);
     if (!on)
         return unlink(path) < 0 && errno != ENOENT ? error_errno(err, "cannot remove '%s'", path)
                                                    : 0;
     if (file_make_dirs(folder, 0755, err) < 0)
         return -1;
-    return write_plist(m, path, login_timeout_s, true, err);
+    if (write_plist(m, path, login_timeout_s, true, err) < 0)
+        return -1;
+    enable_at_login(m);
+    return 0;
+}
+
+static bool autostarts(const struct machine *m)
+{
+    cleanup_free char *path = agent_path(m);
+    return file_exists(path);
 }
 
 const struct supervisor supervisor_launchd = {
@@ -281,4 +329,5 @@ const struct supervisor supervisor_launchd = {
     .stop = stop,
     .clear = clear,
     .autostart = autostart,
+    .autostarts = autostarts,
 };

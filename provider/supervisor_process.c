@@ -10,10 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/platform.h"
 #include "base/process.h"
+
+static const int64_t look_every_ms = 20;
 
 static int start(const struct machine *m, int64_t timeout_ms, pid_t *pid, struct error *err)
 {
@@ -55,8 +58,12 @@ static int start(const struct machine *m, int64_t timeout_ms, pid_t *pid, struct
 static int stop(const struct machine *m, bool hard, struct error *err)
 {
     cleanup_free char *lock = machine_path(m->name, MACHINE_MONITOR_LOCK);
-    // The id is the monitor's only while the monitor holds its lock.
-    pid_t pid = lock_is_held(lock) ? lock_read_pid(lock) : 0;
+    // The id is the monitor's only while the monitor holds its lock, and comes a moment after it.
+    int64_t deadline = clock_monotonic_ms() + lock_glance_ms;
+    pid_t pid;
+    while ((pid = lock_is_held(lock) ? lock_read_pid(lock) : 0) <= 0 && lock_is_held(lock) &&
+           clock_monotonic_ms() < deadline)
+        clock_sleep_ms(look_every_ms);
     if (pid <= 0)
         return error_set(err, ESRCH, "machine \"%s\" has no monitor", m->name);
     if (kill(pid, hard ? SUPERVISOR_SIGNAL_STOP_HARD : SUPERVISOR_SIGNAL_STOP) < 0)
@@ -75,8 +82,16 @@ static int autostart(const struct machine *m, bool on, struct error *err)
 {
     if (!on)
         return 0;
-    return error_set(err, ENOTSUP, "machine \"%s\" cannot be started at login on this system",
-                     m->name);
+    return error_set(err, ENOTSUP,
+                     "machine \"%s\" cannot be started at login on this system: have "
+                     "`podman-machine-vmnet start %s` run by a systemd user unit of your own",
+                     m->name, m->name);
+}
+
+static bool autostarts(const struct machine *m)
+{
+    (void)m;
+    return false;
 }
 
 const struct supervisor supervisor_process = {
@@ -85,4 +100,5 @@ const struct supervisor supervisor_process = {
     .stop = stop,
     .clear = clear,
     .autostart = autostart,
+    .autostarts = autostarts,
 };

@@ -16,9 +16,11 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAKE = os.path.join(HERE, "fake")
+MACOS = os.path.abspath(os.path.join(HERE, "../support/macos"))
 BINARY = os.path.abspath(os.environ.get("PMV_BINARY") or
                          os.path.join(HERE, "../../build/cmd/podman-machine-vmnet"))
 CI = os.environ.get("CI") == "true"
+sys.path.insert(1, MACOS)
 SLOW = float(os.environ.get("PMV_SLOW", "1"))  # a factor for patience: sanitizers, busy machines
 
 
@@ -58,14 +60,15 @@ class MachineTest(unittest.TestCase):
         self.run_dir = os.path.join(self.top, "run")
         for folder in (self.home, self.bin, self.run_dir, os.path.join(self.top, "tmp")):
             os.mkdir(folder, 0o700)
-        os.symlink(os.path.join(FAKE, "qemu-system-x86_64"),
-                   os.path.join(self.bin, "qemu-system-x86_64"))
+        for name in ("qemu-system-x86_64", "virtiofsd"):
+            os.symlink(os.path.join(FAKE, name), os.path.join(self.bin, name))
         self.env = {
             "HOME": self.home,
             "XDG_RUNTIME_DIR": self.run_dir,
             "TMPDIR": os.path.join(self.top, "tmp"),
             "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "LANG": "C.UTF-8",
+            "CONTAINERS_HELPER_BINARY_DIR": self.bin,
             "PMV_TEST": self.top,  # how we know the processes that are ours
         }
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):

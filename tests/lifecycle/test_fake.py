@@ -27,8 +27,11 @@ class FakeTest(harness.MachineTest):
                           {"name": "core", "uid": 501, "ssh_authorized_keys": [key]}]}
         with open(self.path("user-data"), "w", encoding="utf-8") as file:
             file.write("#cloud-config\n" + json.dumps(seed))
+        card = {"match": {"macaddress": "52:54:00:00:00:01"}, "dhcp4": True}
+        with open(self.path("network-config"), "w", encoding="utf-8") as file:
+            json.dump({"version": 2, "ethernets": {"eth0": card}}, file)
         subprocess.run(["bsdtar", "-cf", self.path("cidata.iso"), "--format", "iso9660",
-                        "-C", self.top, "user-data"], check=True)
+                        "-C", self.top, "user-data", "network-config"], check=True)
         with open(self.path("disk.raw"), "wb") as file:
             file.truncate(1 << 20)
 

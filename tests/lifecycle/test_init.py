@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -131,6 +132,20 @@ class Init(harness.MachineTest):
         self.refused(*self.argv("--image", "fedora-9"))
         self.assert_nothing_there()
 
+    def test_words_that_are_lost(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            argv = [harness.BINARY, "init", "--provider", "qemu", "--image", self.image(),
+                    "--disk-size", "1", "m1"]
+            done = subprocess.run(argv, env=self.env, stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("cannot write to standard output", done.stderr)
+            self.assertEqual(self.state("m1"), "stopped")
+            # What was asked for is another matter.
+            done = subprocess.run([harness.BINARY, "inspect", "m1"], env=self.env, stdout=full,
+                                  check=False, stderr=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 125)
+
     def test_dev_null(self):
         """podman's own tests init machines like that; they never boot."""
         self.ok(*self.argv("--image", "/dev/null"))
@@ -237,6 +252,33 @@ class Download(harness.MachineTest):
     def test_a_url_needs_a_checksum(self):
         done = self.refused("init", "--provider", "qemu", "--image", self.server.url, "m1")
         self.assertRegex(done.err, "(?i)sha-?256|checksum|digest")
+        self.assertEqual(self.server.requests, [])
+
+    def test_a_host_that_cannot_is_not_downloaded_for(self):
+        """The Mac is too old, or runs in a virtual machine itself."""
+        for name in ("krunkit", "vmnet-run", "vmnet-helper"):
+            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
+        with open(os.path.join(self.bin, "sysctl"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\n[ "$2" = kern.hv_support ] && echo $HV\n')
+        os.chmod(os.path.join(self.bin, "sysctl"), 0o755)
+        self.env["PODMAN_MACHINE_VMNET_SUPERVISOR"] = "process"
+        argv = ["vmnet-krunkit" if word == "qemu" else word for word in self.argv()]
+        for macos, support, words in (("13.6", "1", "krunkit needs macOS 14 or later"),
+                                      ("26.2", "0", "kern.hv_support is 0")):
+            self.env |= {"PODMAN_MACHINE_VMNET_MACOS": macos, "HV": support}
+            done = self.refused(*argv)
+            self.assertIn(words, done.err)
+            self.assertEqual(self.server.requests, [])
+            self.assertEqual(self.run_program("inspect", "m1").code, 125)
+        self.env["HV"] = "1"
+        self.ok(*argv)
+        self.env["HV"] = "0"
+        self.assertIn("kern.hv_support is 0", self.refused("start", "m1").err)
+
+    def test_without_openssh_nothing_is_downloaded(self):
+        self.env["PATH"] = self.bin
+        done = self.refused(*self.argv())
+        self.assertIn("cannot find 'ssh' in $PATH: install OpenSSH's client", done.err)
         self.assertEqual(self.server.requests, [])
 
     def test_cut_then_resumed(self):

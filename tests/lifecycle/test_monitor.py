@@ -38,6 +38,11 @@ class Orphan(harness.MachineTest):
         self.ok("rm", "-f", "m1")
         self.assert_nothing_left("m1")
 
+    def test_the_forwarder_ends_too(self):
+        self.wait_for("its end", lambda: not self.processes("StreamLocalBindUnlink"))
+        self.ok("start", "m1")
+        self.wait_for("the next", lambda: len(self.processes("StreamLocalBindUnlink")) == 1)
+
     def test_start_takes_it_over(self):
         self.ok("start", "m1")
         self.assertEqual(self.vm_pids(), self.vm)

@@ -31,6 +31,14 @@ class Ssh(harness.MachineTest):
         self.assertEqual(self.ok("ssh", "m1", "echo $USER").out, "core\n")
         self.assertEqual(self.ok("ssh", "--username", "root", "m1", "echo $USER").out, "root\n")
 
+        # Even where the command begins with one: nothing of it is an option of OpenSSH's.
+        done = self.run_program("ssh", "m1", "-V")
+        self.assertNotEqual(done.code, 0, done)
+        self.assertNotIn("OpenSSH", done.err)
+        self.assertEqual(self.ok("ssh", "m1", "--", "echo", "--", "a").out, "-- a\n")
+        self.refused("ssh", "--username=-oProxyCommand=true", "m1", "true",
+                     words='invalid username "-oProxyCommand=true"')
+
         # Without a command: a login shell, fed from standard input.
         done = self.ok("ssh", "m1", stdin="echo in a shell\nexit 0\n")
         self.assertIn("Connecting to vm m1. To close connection, use `~.` or `exit`\n", done.out)

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """start when something goes wrong: what is said, how soon, and that nothing is left running."""
 
+import fcntl
+import json
 import os
 import signal
 import sys
@@ -53,6 +55,26 @@ class Start(harness.MachineTest):
         done = self.refused("start", "m1")
         self.assertIn("qemu-system-x86_64", done.err)
         self.assertEqual(self.state(), "stopped")
+
+    def test_a_clock_that_was_set_back(self):
+        # What an earlier run has left seems to come from this one.
+        for phase in ("failed", "ready"):
+            with open(self.machine_file("m1", "status.json"), "w", encoding="utf-8") as file:
+                json.dump({"phase": phase, "detail": "long ago", "monitor_pid": 2,
+                           "changed": "2200-01-01T00:00:00Z", "vm_pid": 3, "port": 1}, file)
+            done = self.ok("start", "m1")
+            self.assertNotIn("long ago", done.err)
+            self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
+            self.ok("stop", "m1")
+
+    def test_little_space(self):
+        words = ('mount -t tmpfs -o size=64m none "$HOME" && '
+                 '"$0" init --provider qemu --disk-size 1 --image "$1" m2 && '
+                 '"$0" start m2; "$0" stop m2')
+        done = self.run_program("--user", "--map-root-user", "--mount", "sh", "-c", words,
+                                harness.BINARY, self.image(), program="unshare")
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.err, r"only [56]\d MiB are free for the machine's disk")
 
     def test_ssh_that_never_answers(self):
         self.behave(ssh="silent")
@@ -130,6 +152,32 @@ class Start(harness.MachineTest):
         self.assertEqual(len(self.vm_pids()), 1)
         self.assert_running_then_gone()
 
+    def test_a_script_that_is_run_again(self):
+        self.behave(boot=1)
+        first = self.start_program("start", "m1")
+        self.wait_for("the VM", lambda: self.events("guest"))
+        done = self.ok("start", "--exist-ok", "m1")
+        self.assertEqual(done.out, 'Starting machine "m1"\nMachine "m1" is already running\n')
+        self.assertEqual(self.state(), "running")
+        self.assertEqual(self.finish_program(first).code, 0)
+        self.refused("start", "m1", words='unable to start "m1": already running')
+        self.assertEqual(json.loads(self.ok("start", "--exist-ok", "--format", "json", "m1").out),
+                         {"machine": "m1", "phase": "ready"})
+        self.assertEqual(len(self.events("guest")), 1)
+        self.assert_running_then_gone()
+
+    def test_one_that_is_on_its_way_already(self):
+        """Its start was killed, and the monitor goes on."""
+        self.behave(states=[[0.1, "running packages\n"], [2, "done\n"]])
+        process = self.start_program("start", "m1")
+        self.wait_for("the machine to come up", lambda: self.events("ssh"))
+        process.kill()
+        process.communicate()
+        self.refused("start", "--exist-ok", "--timeout", "1", "m1",
+                     words='unable to start "m1": it is still starting')
+        self.ok("start", "--exist-ok", "m1")
+        self.assert_running_then_gone()
+
     def test_ctrl_c(self):
         self.behave(states=[[0.1, "running packages\n"]])
         process = self.start_program("start", "m1")
@@ -175,6 +223,40 @@ class Start(harness.MachineTest):
         process.communicate()
         self.wait_for("a running machine", lambda: self.state() == "running")
         self.assert_running_then_gone()
+
+    def test_podmans_lock_held_by_somebody_else(self):
+        """Registration waits for it; stop does not wait for registration."""
+        with open(self.connections_file() + ".lock", "w", encoding="utf-8") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            process = self.start_program("start", "m1")
+            self.wait_for("the machine to come up", lambda: self.events("ssh"))
+            time.sleep(1)
+            self.assertEqual(self.state(), "starting")
+            self.ok("stop", "m1")
+            self.assertNotEqual(self.finish_program(process).code, 0)
+        self.assert_stopped_and_usable()
+
+    def test_a_connection_of_somebody_else(self):
+        """One of the machine's name with another key is neither replaced nor removed."""
+        with open(self.connections_file(), encoding="utf-8") as file:
+            found = json.load(file)
+        found["Connection"]["Connections"]["m1"]["Identity"] = "/home/other/key"
+        with open(self.connections_file(), "w", encoding="utf-8") as file:
+            json.dump(found, file)
+        self.refused("start", "m1", words='cannot overwrite connection "m1": it is not this '
+                     "machine's; remove it with `podman system connection rm m1`")
+        self.assertEqual(self.vm_pids(), [])
+        self.ok("rm", "-f", "m1")
+        self.assertEqual(list(self.connections()[0]), ["m1"])
+
+    def test_rm_with_a_broken_connections_file(self):
+        with open(self.connections_file(), "w", encoding="utf-8") as file:
+            file.write("{")
+        done = self.run_program("rm", "m1", stdin="y\n")
+        self.assertEqual(done.code, 125, done)
+        self.assertTrue(os.path.exists(self.machine_file("m1", "machine.json")))
+        self.assertIn("podman-connections.json", self.ok("rm", "-f", "m1").err)
+        self.assertFalse(os.path.exists(self.data("machines", "m1")))
 
     def test_a_lost_disk(self):
         os.unlink(self.machine_file("m1", "disk.raw"))

@@ -1,46 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The podman-machine-vmnet authors
 # SPDX-License-Identifier: Apache-2.0
-"""The vmnet-krunkit row with stand-ins for krunkit and vmnet-run: the control plane over vsock, and
-what happens without it."""
+"""The vmnet-krunkit row: the control plane over vsock, the network that vmnet-helper makes, and what
+happens without either."""
 
 import os
 import signal
 import stat
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-import harness  # noqa: E402
+import mac  # noqa: E402
 
 
-class Vmnet(harness.MachineTest):
-    def setUp(self):
-        super().setUp()
-        for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
-        self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
-                     "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-                     "PODMAN_MACHINE_VMNET_LEASES": os.path.join(self.top, "leases"),
-                     "PODMAN_MACHINE_VMNET_MDNS": "127.0.0.1:9"}
-
-    def create(self, *more):
-        self.ok("init", "--provider", "vmnet-krunkit", "--image", self.image(), "--disk-size", "1",
-                *more, "m1")
-
-    def monitor_log(self):
-        return self.text(self.machine_file("m1", "monitor.log"))
-
+class Vmnet(mac.MacTest):
     def helper(self):
-        return int(subprocess.run(["pgrep", "-f", f"{self.bin}/vmnet-helper"], text=True,
-                                  capture_output=True, check=True).stdout.split()[0])
+        return self.helpers()[0]
+
+    def leased(self):
+        return next((lease["ip_address"] for lease in self.world.read_leases()
+                     if lease["name"] == "m1"), None)
 
     def test_road(self):
         self.create()
         self.ok("start", "m1")
         found = self.inspect()
         self.assertEqual(found["State"], "running")
-        self.assertEqual(found["Vmnet"]["Address"], "192.168.64.7")
+        self.wait_for("the report", lambda: self.inspect()["Vmnet"]["Address"])
+        self.assertEqual(self.inspect()["Vmnet"]["Address"], self.leased())
         self.assertTrue(found["Rootful"])
         self.assertFalse(found["UserModeNetworking"])
         port = found["SSHConfig"]["Port"]
@@ -68,7 +55,7 @@ class Vmnet(harness.MachineTest):
         self.wait_for("no monitor", lambda: not self.inspect()["Vmnet"]["Supervised"])
         self.ok("start", "m1")
         self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
-        self.wait_for("the report", lambda: self.inspect()["Vmnet"]["Address"] == "192.168.64.7")
+        self.wait_for("the report", lambda: self.inspect()["Vmnet"]["Address"] == self.leased())
         self.assertEqual(len(self.events("guest")), 1)
         self.ok("stop", "m1")
 
@@ -96,6 +83,7 @@ class Vmnet(harness.MachineTest):
 
     def test_without_any_way(self):
         self.behave(vsock="none")
+        self.world.stop_bootpd()
         self.create()
         done = self.run_program("start", "--timeout", "5", "m1")
         self.assertEqual(done.code, 125, str(done))
@@ -105,4 +93,4 @@ class Vmnet(harness.MachineTest):
 
 
 if __name__ == "__main__":
-    sys.exit(harness.main())
+    mac.main()

@@ -40,6 +40,7 @@ FRONT_DOORS = {
     "provider/network_options.h",
     "provider/paths.h",
     "provider/port.h",
+    "provider/preflight.h",
     "provider/provider.h",
     "provider/reach.h",
     "provider/registration.h",

@@ -39,7 +39,7 @@ def check(condition, text):
 class World:
     """`client` is the podman behind our front-end, which is the first podman on PATH."""
 
-    def __init__(self, qemu, name, client=CLIENT):
+    def __init__(self, name, client=CLIENT):
         self.name = name
         # Not below /tmp, which may be memory: the disk is 3 GB.
         self.top = tempfile.mkdtemp(prefix="pmv-vm.", dir="/var/tmp")
@@ -51,8 +51,9 @@ class World:
         os.symlink(FRONT, os.path.join(self.bin, "podman"))
         self.env = {
             "HOME": self.home, "XDG_RUNTIME_DIR": self.run_dir, "LANG": "C.UTF-8",
-            "PATH": f"{self.bin}:{os.path.dirname(client)}:{os.path.dirname(qemu)}:"
+            "PATH": f"{self.bin}:{os.path.dirname(client)}:{os.path.dirname(find_program('qemu'))}:"
                     "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "CONTAINERS_HELPER_BINARY_DIR": os.path.dirname(find_program("virtiofsd")),
             "PMV_TEST": self.top,
         }
 
@@ -150,9 +151,10 @@ class World:
             print(f"# {name}\n" + "\n".join("#   " + line for line in text.splitlines()))
 
 
-def find_qemu():
+def find_program(name):
+    """What contrib/check.sh has found or unpacked."""
     try:
-        with open(os.path.join(CACHE, "qemu-path"), encoding="utf-8") as file:
+        with open(os.path.join(CACHE, name + "-path"), encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
         return None
@@ -183,16 +185,16 @@ def run_steps(world, steps, vital):
 
 def main(name, steps, vital, needed, client=CLIENT):
     """Runs the steps with one world; `needed` are files of contrib/check.sh's cache."""
-    qemu = find_qemu()
     missing = [path for path in needed if not os.path.exists(path)]
-    if missing or not qemu:
-        reason = f"contrib/check.sh makes what is missing: {(missing or ['QEMU'])[0]}"
+    missing += [program for program in ("qemu", "virtiofsd") if not find_program(program)]
+    if missing:
+        reason = f"contrib/check.sh makes what is missing: {missing[0]}"
         if os.environ.get("CI") == "true":
             print(f"1..1\nnot ok 1 - {reason}")
             return 1
         print(f"1..0 # SKIP {reason}")
         return 0
-    world = World(qemu, name, client)
+    world = World(name, client)
     try:
         return 1 if run_steps(world, steps, vital) else 0
     finally:

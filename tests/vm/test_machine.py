@@ -26,10 +26,33 @@ NAME = "vmtest"
 
 # --- the steps, in order ------------------------------------------------------------------------
 
+BLANKS = "/host folder/it's \"ü\""
+LONG = "/very-long-test-mount-dir-path-more-than-thirty-six-bytes/" + "/".join(["x" * 200] * 3)
+VOLUMES = {"fast": lambda world: [
+    f"{world.shared}:{BLANKS}", f"{world.read_only}:/does/not/exist:ro", f"{world.plain}:{LONG}",
+    f"{world.plain}:/tmp/below", world.plain, "$HOME/.config/containers:/etc/containers"],
+    "stock": lambda world: []}[FLAVOUR]
+
+
+def lay_out(world):
+    """What the machine shares."""
+    world.config = os.path.join(world.home, ".config/containers")
+    world.shared = os.path.join(world.top, "it's \"shared\", ü=é")
+    world.read_only = os.path.join(world.top, "ro")
+    world.plain = os.path.join(world.top, "plain")
+    for folder in (world.shared, world.read_only, world.plain):
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        with open(os.path.join(folder, "example"), "w", encoding="utf-8") as file:
+            file.write("from the host\n")
+
+
 def init(world):
     """init"""
+    lay_out(world)
+    volumes = [word for volume in VOLUMES(world) for word in ("--volume", volume)]
     done = world.program("init", "--provider", "qemu", "--image", IMAGE, "--disk-size", "6",
-                         "--cpus", "2", "--memory", "2048", NAME)
+                         "--cpus", "2", "--memory", "2048", *volumes, NAME)
     check("Machine init complete\n" in done.stdout, done.stdout)
     check(world.state() == "stopped", "not stopped")
 
@@ -54,6 +77,85 @@ def disk(world):
     """the guest's root file system fills the disk"""
     size = int(world.program("ssh", NAME, "df --output=size -BM / | tail -1").stdout.strip(" M\n"))
     check(size > 5000, f"{size} MB")
+
+
+def quote(path):
+    return "'" + path.replace("'", "'\\''") + "'"
+
+
+def inside(world, text, user="core", code=0):
+    return world.program("ssh", "--username", user, NAME, text, code=code)
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def volumes_work(world):
+    """volumes: odd paths, both ways, really read-only (rows 8 and 27)"""
+    for target in (BLANKS, LONG, "/tmp/below", world.plain, "/does/not/exist"):
+        out = inside(world, f"cat {quote(target)}/example").stdout
+        check(out == "from the host\n", f"{target}: {out}")
+    out = inside(world, f"findmnt -no FSTYPE {quote(world.plain)}").stdout
+    check(out == "virtiofs\n", out)
+    write(os.path.join(world.shared, "later"), "later\n")
+    check(inside(world, f"cat {quote(BLANKS)}/later").stdout == "later\n", "not seen in the guest")
+    inside(world, f"echo from the guest >{quote(BLANKS)}/guest")
+    check(read(os.path.join(world.shared, "guest")) == "from the guest\n", "not seen on the host")
+    for command in ("touch /does/not/exist/x", "rm /does/not/exist/example",
+                    "mount -o remount,rw /does/not/exist; touch /does/not/exist/x"):
+        done = inside(world, command, user="root", code=None)
+        check(done.returncode != 0 and "Read-only file system" in done.stderr, str(done))
+    check(os.listdir(world.read_only) == ["example"], "the read-only folder was changed")
+
+
+def configuration(world):
+    """the host's configuration at /etc/containers, over what the guest has there (row 4)"""
+    write(os.path.join(world.config, "podman-machine-tmpfile"), "content\n")
+    check(inside(world, "cat /etc/containers/podman-machine-tmpfile").stdout == "content\n", "")
+    inside(world, "test -s /etc/containers/policy.json")
+    # What was looked for in vain is there for the next podman.
+    inside(world, "cat /etc/containers/new.conf", code=1)
+    write(os.path.join(world.config, "new.conf"), "new\n")
+    inside(world, "systemctl stop podman.service", user="root")
+    world.podman(NAME + "-root", "version")
+    check(inside(world, "cat /etc/containers/new.conf").stdout == "new\n", "")
+    inside(world, "echo guest >/etc/containers/guest.conf", user="root")
+    check(not os.path.exists(os.path.join(world.config, "guest.conf")), "the guest wrote here")
+
+
+def default_volumes(world):
+    """podman's default volumes"""
+    out = inside(world, f"findmnt -no FSTYPE {quote(world.home)}", user="root").stdout
+    check(out == "virtiofs\n", out)
+    inside(world, "grep -q Connections /etc/containers/podman-connections.json", user="root")
+
+
+def container_volumes(world):
+    """podman -v of a volume's folder and file, build -v, a short name (row 5)"""
+    path = os.path.join(world.plain, "attr-test-file")
+    write(path, "one file\n")
+    os.chmod(path, 0o444)
+    for relabel in ("", ":Z", ":O"):
+        out = world.podman(NAME, "run", "--rm", "-v", f"{world.plain}:/test{relabel}",
+                           "localhost/busybox", "ls", "/test").stdout
+        check("attr-test-file" in out, out)
+    out = world.podman(NAME + "-root", "run", "--rm", "-v", f"{path}:/file:ro",
+                       "localhost/busybox", "cat", "/file").stdout
+    check(out == "one file\n", out)
+    world.podman(NAME + "-root", "run", "--rm", "-v", f"{world.shared}:/test",
+                 "localhost/busybox", "true", code=125)  # no such path in the guest
+    write(os.path.join(world.plain, "Containerfile"),
+          "FROM localhost/busybox\nRUN ls /test/attr-test-file\n")
+    world.podman(NAME + "-root", "build", "-t", "built", "-v", f"{world.plain}:/test", world.plain)
+    world.podman(NAME, "volume", "create", "a")
+    world.podman(NAME, "run", "--rm", "-v", "a:/test:Z", "localhost/busybox", "true")
 
 
 def version(world):
@@ -141,11 +243,33 @@ def stop(world):
     check("sending signal" not in log, "the guest had to be forced:\n" + log)
 
 
+def dns_servers(world):
+    return world.program("ssh", NAME, "resolvectl dns").stdout
+
+
+def set_dns(world):
+    """set --dns: the guest asks other servers after the next start"""
+    check("192.0.2.53" not in dns_servers(world), "it has the server already")
+    stop(world)
+    world.program("set", "--dns", "192.0.2.53", "--dns", "192.0.2.54", NAME)
+
+
 def start_again(world):
-    """start again: nothing is set up twice, what was imported is there"""
+    """start again: nothing is set up twice, what was imported is there; the DNS servers are new"""
     start(world)
+    for attempt in range(30):  # networkd gets its lease anew
+        servers = dns_servers(world).split()
+        if "192.0.2.53" in servers:
+            break
+        time.sleep(1)
+    check("192.0.2.53" in servers, " ".join(servers))
+    first = servers.index("192.0.2.53")
+    check(servers[first + 1] == "192.0.2.54" and servers[first + 2:] == ["10.0.2.3"],
+          "not before DHCP's: " + " ".join(servers))
     check("localhost/busybox" in world.podman(NAME, "images").stdout, "the image is gone")
     run_container(world, NAME)
+    check(inside(world, f"cat {quote(BLANKS)}/guest").stdout == "from the guest\n", "no volume")
+    inside(world, "cat /etc/containers/new.conf /etc/containers/guest.conf /does/not/exist/example")
     state = world.program("ssh", NAME, "sudo cat /var/lib/podman-machine-vmnet/state").stdout
     check(state.startswith("done"), state)
 
@@ -171,12 +295,14 @@ def remove_stopped(world):
 
 
 STEPS = {
-    "fast": [init, start, ssh, disk, version, import_image, run_rootless, run_rootful,
-             published_port, api_socket, stop, start_again, remove],
-    "stock": [init, start, ssh, version, import_image, run_rootless, run_rootful, remove_stopped],
+    "fast": [init, start, ssh, disk, version, volumes_work, configuration, import_image,
+             run_rootless, run_rootful, container_volumes, published_port, api_socket, set_dns,
+             start_again, remove],
+    "stock": [init, start, ssh, version, default_volumes, import_image, run_rootless, run_rootful,
+              remove_stopped],
 }[FLAVOUR]
 # Without these there is nothing to test further.
-VITAL = (init, start, import_image, stop, start_again)
+VITAL = (init, start, import_image, set_dns, start_again)
 
 
 if __name__ == "__main__":

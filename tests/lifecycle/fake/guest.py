@@ -50,9 +50,16 @@ fi
 exit {status}
 """
 
+NMCLI = """#!/bin/sh
+{note} nmcli "$*"
+[ "$5" != device ] || echo 'cloud-init eth0'
+"""
+
 SYSTEMCTL = """#!/bin/sh
 {note} systemctl "$*"
 case "$*" in
+  "-q is-active NetworkManager.service") [ {network} = NetworkManager ]; exit ;;
+  "-q is-active systemd-networkd.service") [ {network} = networkd ]; exit ;;
   *poweroff*) [ {poweroff} = ignored ] || kill -TERM 1 ;;
   "is-active podman-machine-vmnet-provision.service")
     case $(head -n 1 {state} 2>&1) in
@@ -185,6 +192,7 @@ booted = threading.Event()
 
 def boot(sockets):
     time.sleep(BEHAVIOUR.get("boot", 0.2))
+    put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
     for path in sockets:
         serve_api(path)
     booted.set()
@@ -225,7 +233,12 @@ def main():
         repair="no" if BEHAVIOUR.get("streamlocal") == "refused" else "yes",
         status=BEHAVIOUR.get("provision status", 0)), 0o755)
     put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
-        note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok")), 0o755)
+        note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok"),
+        network=BEHAVIOUR.get("network", "NetworkManager")), 0o755)
+    put("/usr/local/sbin/nmcli", NMCLI.format(note=note), 0o755)
+    # Its only network card, as far as it can see.
+    mount("-t", "tmpfs", "-o", "mode=755", "net", "/sys/class/net")
+    put("/sys/class/net/eth0/address", FACTS["mac"] + "\n")
     put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
 
     threading.Thread(target=boot, args=(sockets,), daemon=True).start()

@@ -41,6 +41,19 @@ static void end(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+// The id may be of another process by now.
+static void a_dead_holder_s_id_is_not_the_next_one_s(void **state)
+{
+    struct error err;
+    cleanup_free char *path = temp_path(state, "lock");
+    CLEANUP(lock_release) struct lock lock = LOCK_INIT;
+    end(hold(path, false));
+    assert_int_not_equal(lock_read_pid(path), 0);
+    assert_ok(lock_take(&lock, path, 0, &err), err);
+    assert_true(lock_is_held(path));
+    assert_int_equal(lock_read_pid(path), 0);
+}
+
 static void the_kernel_lets_go_of_a_dead_holder(void **state)
 {
     struct error err;
@@ -93,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernel_lets_go_of_a_dead_holder),
+        cmocka_unit_test(a_dead_holder_s_id_is_not_the_next_one_s),
         cmocka_unit_test(record_locks_meet_podmans),
         cmocka_unit_test(no_folder_no_lock),
     };

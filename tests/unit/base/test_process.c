@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,37 @@ static void script(const char *path, const char *text)
 {
     put_text(path, text);
     assert_int_equal(chmod(path, 0755), 0);
+}
+
+// As Homebrew lays it out.
+static void a_path_that_lasts(void **state)
+{
+    const char *home = *state;
+    cleanup_free char *cellar = temp_path(state, "Cellar-1.0");
+    cleanup_free char *bin = temp_path(state, "brew-bin");
+    cleanup_free char *program = xasprintf("%s/tool", cellar);
+    cleanup_free char *link = xasprintf("%s/tool", bin);
+    assert_int_equal(mkdir(cellar, 0700), 0);
+    assert_int_equal(mkdir(bin, 0700), 0);
+    script(program, "#!/bin/sh\n");
+    assert_int_equal(symlink("../Cellar-1.0/tool", link), 0);
+
+    cleanup_free char *by_folder =
+        process_lasting_path(program, (const char *const[]){home, bin, NULL});
+    assert_string_equal(by_folder, link);
+    cleanup_free char *old_path = xstrdup(getenv("PATH"));
+    setenv("PATH", bin, 1);
+    cleanup_free char *by_path = process_lasting_path(program, NULL);
+    assert_string_equal(by_path, link);
+    setenv("PATH", old_path, 1);
+    cleanup_free char *nowhere = process_lasting_path(program, NULL);
+    assert_string_equal(nowhere, program);
+
+    // Another version's.
+    assert_int_equal(unlink(link), 0);
+    script(link, "#!/bin/sh\n");
+    cleanup_free char *other = process_lasting_path(program, (const char *const[]){bin, NULL});
+    assert_string_equal(other, program);
 }
 
 static void captures_and_reports(void **state)
@@ -80,6 +112,19 @@ static void finds_in_folders_then_path(void **state)
     assert_string_not_equal(not_executable, tool);
 }
 
+static void the_file_limit_is_raised(void **state)
+{
+    (void)state;
+    struct rlimit limit, before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    process_raise_file_limit();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(limit.rlim_cur == limit.rlim_max || limit.rlim_cur == 10240);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static void describes(void **state)
 {
     (void)state;
@@ -87,6 +132,10 @@ static void describes(void **state)
     assert_string_equal(zero, "exit status 0");
     cleanup_free char *killed = process_describe_status(11);
     assert_non_null(strstr(killed, "killed by signal 11"));
+    cleanup_free char *wrapped = process_describe_status(139 << 8);
+    assert_non_null(strstr(wrapped, "exit status 139, as after signal 11 ("));
+    cleanup_free char *error = process_describe_status(128 << 8);
+    assert_string_equal(error, "exit status 128");
     assert_true(process_alive(getpid()));
     assert_false(process_alive(0));
 }
@@ -94,10 +143,12 @@ static void describes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_that_lasts),
         cmocka_unit_test(captures_and_reports),
         cmocka_unit_test(a_lot_of_output_on_both_pipes),
         cmocka_unit_test(a_missing_program),
         cmocka_unit_test(finds_in_folders_then_path),
+        cmocka_unit_test(the_file_limit_is_raised),
         cmocka_unit_test(describes),
     };
     return cmocka_run_group_tests_name("process", tests, temp_home_setup, temp_home_teardown);

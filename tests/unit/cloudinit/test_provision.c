@@ -198,7 +198,9 @@ static void fedora_offline_with_the_packages_there(void **state)
     cleanup_free char *modules = get("modules");
     assert_string_equal(modules, "base\npmv_ssh_connect\npmv_ssh_write_run\n"
                                  "pmv_ssh_write_container_run\npmv_ssh_write_user_tmp\n"
-                                 "pmv_agent_vsock\n");
+                                 "pmv_sshd_connect\npmv_sshd_write_run\n"
+                                 "pmv_sshd_connect_user\npmv_sshd_search_user_tmp\n"
+                                 "pmv_sshd_write_user_tmp\npmv_agent_vsock\n");
 
     // What is done stays done.
     assert_int_equal(run(&seed, NULL), 0);
@@ -275,6 +277,43 @@ static void the_control_plane_comes_first(void **state)
     unsetenv("CUT");
     assert_int_equal(run(&seed, NULL), 0);
     assert_state("done\n");
+}
+
+// Before podman's sockets are opened, and by a unit that comes before them at later boots.
+static void volumes_are_mounted_by_a_unit(void **state)
+{
+    (void)state;
+    struct seed_volume item = {"tag", "/src", false};
+    const struct seed_volumes volumes = {
+        .items = &item,
+        .count = 1,
+        .program = "/usr/local/sbin/volumes",
+        .unit = "volumes.service",
+        .containers_config = "/etc/containers",
+    };
+    struct seed seed = sample_seed();
+    seed.volumes = &volumes;
+    fake("dnf rpm");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    cleanup_free char *unit = get("etc/systemd/system/volumes.service");
+    assert_non_null(strstr(unit, "\nExecStart=/usr/local/sbin/volumes\n"));
+    assert_non_null(strstr(unit, "\nBefore=basic.target"));
+    assert_int_equal(calls("systemctl --no-reload enable volumes.service\n"), 1);
+    cleanup_free char *all = get("calls");
+    const char *mounted = strstr(all, "systemctl start volumes.service\n");
+    const char *opened = strstr(all, "systemctl start podman.socket");
+    assert_non_null(mounted);
+    assert_true(opened > mounted);
+    assert_false(present("etc/systemd/system/podman.service.d/podman-machine-vmnet.conf"));
+
+    drop("var/lib/podman-machine-vmnet/state");
+    item.target = "/etc/containers";
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_content("etc/systemd/system/podman.service.d/podman-machine-vmnet.conf",
+                   "[Service]\nExecStartPre=-/usr/local/sbin/volumes refresh\n");
+    assert_content("etc/systemd/user/podman.service.d/podman-machine-vmnet.conf",
+                   "[Service]\nExecStartPre=-/usr/bin/sudo -n /usr/local/sbin/volumes refresh\n");
 }
 
 static void fedora_online(void **state)
@@ -504,6 +543,7 @@ int main(void)
         guest_test(fedora_online),
         guest_test(debian_online),
         guest_test(the_control_plane_comes_first),
+        guest_test(volumes_are_mounted_by_a_unit),
         guest_test(says_why_packages_are_missing),
         guest_test(goes_on_without_what_is_not_vital),
         guest_test(mends_a_boot_that_was_cut),

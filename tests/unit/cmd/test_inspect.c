@@ -52,7 +52,14 @@ static void json_of_a_stopped_machine(void **state)
                   "               \"Detail\": \"\",\n"
                   "               \"Supervised\": false,\n"
                   "               \"Address\": \"\",\n"
-                  "               \"LastExit\": null\n"
+                  "               \"LastExit\": null,\n"
+                  "               \"Network\": \"\",\n"
+                  "               \"Isolated\": false,\n"
+                  "               \"Offload\": \"\",\n"
+                  "               \"DNS\": [],\n"
+                  "               \"RestartPolicy\": \"no\",\n"
+                  "               \"Autostart\": false,\n"
+                  "               \"Mounts\": []\n"
                   "          }\n"
                   "     }\n"
                   "]\n",
@@ -83,7 +90,7 @@ static void a_running_machine(void **state)
                   "running false\n", "");
     program_gives(state, "inspect --format {{.Vmnet}}", 0,
                   "{vmnet-krunkit ready  true 192.168.105.7 &{2026-11-03 04:05:06.002920583 +0000 "
-                  "UTC exit status 3 false no memory}}\n",
+                  "UTC exit status 3 false no memory} shared false auto [] no false []}\n",
                   "");
     program_gives(state, "inspect --format '{{json .Vmnet.LastExit}}'", 0,
                   "{\"At\":\"2026-11-03T04:05:06.002920583Z\",\"Status\":\"exit status 3\","

@@ -3,47 +3,62 @@
 
 #include "tests/support/support.h"
 
+#include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "cmd/nameservers.h"
 #include "cmd/settle.h"
 
-// The script's text with another folder for /etc.
-static char *moved(const char *script, const char *etc)
+// The script's text with the guest's folders /etc, /run/user and /sys below another one.
+static char *moved(const char *script, const char *home)
 {
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
-    for (const char *at; (at = strstr(script, "/etc/")); script = at + 4)
-        strbuf_addf(&out, "%.*s%s", (int)(at - script), script, etc);
-    strbuf_adds(&out, script);
+    for (; *script; script++) {
+        if (strncmp(script, "/etc/", 5) == 0 || strncmp(script, "/sys/", 5) == 0 ||
+            strncmp(script, "/run/user/", 10) == 0)
+            strbuf_adds(&out, home);
+        strbuf_addc(&out, *script);
+    }
     return strbuf_steal(&out);
 }
 
-static void put_program(void **state, const char *name)
+// One that notes how it was called; `more` is what else it does.
+static void put_program_with(void **state, const char *name, const char *more)
 {
     const char *home = *state;
     struct error err;
     cleanup_free char *folder = xasprintf("%s/bin", home);
     cleanup_free char *path = xasprintf("%s/bin/%s", home, name);
-    cleanup_free char *text = xasprintf("#!/bin/sh\necho %s \"$*\" >>%s/calls\n", name, home);
+    cleanup_free char *text =
+        xasprintf("#!/bin/sh\necho %s \"$*\" >>%s/calls\n%s\n", name, home, more);
     assert_ok(file_make_dirs(folder, 0700, &err), err);
     put_text(path, text);
     assert_int_equal(chmod(path, 0700), 0);
 }
 
+static void put_program(void **state, const char *name)
+{
+    put_program_with(state, name, "");
+}
+
 // Runs the script as the guest would; what it called is the result.
-static char *settle(void **state, const struct machine *m)
+static char *settle_with(void **state, const struct machine *m, enum settle_proxies proxies,
+                         int wanted)
 {
     const char *home = *state;
-    cleanup_free char *etc = temp_path(state, "etc");
     cleanup_free char *calls = temp_path(state, "calls");
-    cleanup_free char *script = settle_script(m);
-    cleanup_free char *here = moved(script, etc);
+    cleanup_free char *script = settle_script(m, proxies);
+    cleanup_free char *here = moved(script, home);
     cleanup_free char *path = xasprintf("%s/bin:%s", home, "/usr/bin:/bin");
     put_text(calls, "");
     pid_t child = fork();
@@ -54,8 +69,14 @@ static char *settle(void **state, const struct machine *m)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), wanted);
     return get_text(calls);
+}
+
+static char *settle(void **state, const struct machine *m)
+{
+    return settle_with(state, m, SETTLE_PROXIES, 0);
 }
 
 static void holds(void **state, const char *name, const char *text)
@@ -63,6 +84,40 @@ static void holds(void **state, const char *name, const char *text)
     cleanup_free char *path = temp_path(state, name);
     cleanup_free char *found = get_text(path);
     assert_string_equal(found, text);
+}
+
+// A user's manager listens there.
+static int put_bus(void **state)
+{
+    struct error err;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_free char *path = temp_path(state, "run/user/1000/bus");
+    cleanup_free char *folder = temp_path(state, "run/user/1000");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_true(strlen(path) < sizeof(address.sun_path));
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_return_code(bind(fd, (struct sockaddr *)&address, sizeof(address)), errno);
+    return fd;
+}
+
+// An engine that a user's manager started before has the variables of then.
+static void engines_of_users(void **state)
+{
+    const struct machine m = {.rootful = true};
+    const struct passwd *user = getpwuid(geteuid());
+    assert_non_null(user);
+    put_program(state, "systemctl");
+    cleanup_close int bus = put_bus(state);
+    assert_true(bus >= 0);
+    setenv("FTP_PROXY", "x", 1);
+    cleanup_free char *calls = settle(state, &m);
+    unsetenv("FTP_PROXY");
+    cleanup_free char *wanted = xasprintf("systemctl --user -M %s@ daemon-reload\n"
+                                          "systemctl --user -M %s@ try-restart podman.service\n"
+                                          "systemctl try-restart podman.service\n",
+                                          user->pw_name, user->pw_name);
+    assert_non_null(strstr(calls, wanted));
 }
 
 static void proxies(void **state)
@@ -85,7 +140,7 @@ static void proxies(void **state)
     assert_non_null(strstr(first, "systemctl try-restart podman.service\n"));
     holds(state, "etc/environment.d/default-env.conf",
           "no_proxy=\"host.containers.internal,a b\"\n"
-          "HTTP_PROXY=\"http://u:p%20\\$x\\\"'\\\\y@host.containers.internal:3128\"\n");
+          "HTTP_PROXY=\"http://u:p%20\\$\\$x\\\"'\\\\y@host.containers.internal:3128\"\n");
     holds(state, "etc/systemd/system.conf.d/default-env.conf",
           "[Manager]\nDefaultEnvironment=\"no_proxy=host.containers.internal,a b\" "
           "\"HTTP_PROXY=http://u:p%%20$x\\\"'\\\\y@host.containers.internal:3128\"\n");
@@ -110,6 +165,9 @@ static void proxies(void **state)
     cleanup_free char *again = settle(state, &m);
     assert_string_equal(again, "");
     unsetenv("HTTP_PROXY");
+    cleanup_free char *kept = settle_with(state, &m, SETTLE_KEEP_PROXIES, 0);
+    assert_string_equal(kept, "");
+    assert_int_equal(access(profile, F_OK), 0);
     unsetenv("no_proxy");
     cleanup_free char *gone = settle(state, &m);
     assert_non_null(strstr(gone, "systemctl daemon-reload\n"));
@@ -133,16 +191,58 @@ static void swap(void **state)
     const struct machine m = {.resources = {.swap_mib = 2048}, .rootful = true};
     put_program(state, "systemctl");
     put_program(state, "zram-generator");
-    cleanup_free char *text = settle_script(&m);
+    cleanup_free char *text = settle_script(&m, SETTLE_PROXIES);
     assert_non_null(strstr(text, "zram-size=2048"));
+}
+
+// The interface is told by its address, whatever its name.
+static void put_card(void **state, const char *name, const char *address)
+{
+    struct error err;
+    cleanup_free char *relative = xasprintf("sys/class/net/%s", name);
+    cleanup_free char *folder = temp_path(state, relative);
+    cleanup_free char *path = xasprintf("%s/address", folder);
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(path, address);
+}
+
+static void dns_of_networkd(void **state)
+{
+    char mac[] = "52:54:00:AA:bb:cc";
+    char *servers[] = {(char[]){"192.0.2.2"}, (char[]){"2001:db8::2"}};
+    const struct machine m = {
+        .mac = mac, .rootful = true, .dns_changed = true, .dns = {.items = servers, .count = 2}};
+    const struct machine none = {.mac = mac, .rootful = true, .dns_changed = true};
+    put_card(state, "eth0", "52:54:00:00:00:01\n");
+    put_program_with(state, "systemctl", "[ \"$3\" != NetworkManager.service ]");
+    put_program_with(state, "networkctl",
+                     "[ $1 != status ] || printf ' Link File: /x.link\\n"
+                     "  Network File: /run/systemd/network/10-netplan-a.network\\n'");
+    cleanup_free char *no_card = settle_with(state, &m, SETTLE_PROXIES, NAMESERVERS_FAILED);
+    assert_string_equal(no_card, "");
+
+    put_card(state, "enp0s1", "52:54:00:aa:bb:cc\n");
+    cleanup_free char *calls = settle(state, &m);
+    assert_non_null(strstr(calls, "networkctl status enp0s1\nnetworkctl reload\n"));
+    assert_null(strstr(calls, "daemon-reload"));
+    holds(state, "etc/systemd/network/10-netplan-a.network.d/podman-machine-vmnet.conf",
+          "[Network]\nDNS=\nDNS=192.0.2.2\nDNS=2001:db8::2\n");
+    cleanup_free char *again = settle(state, &m);
+    assert_null(strstr(again, "networkctl reload"));
+    cleanup_free char *gone = settle(state, &none);
+    assert_non_null(strstr(gone, "networkctl reload"));
+    holds(state, "etc/systemd/network/10-netplan-a.network.d/podman-machine-vmnet.conf",
+          "[Network]\nDNS=\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxies),
+        cmocka_unit_test(engines_of_users),
         cmocka_unit_test(the_docker_link_follows),
         cmocka_unit_test(swap),
+        cmocka_unit_test(dns_of_networkd),
     };
     return cmocka_run_group_tests_name("settle", tests, temp_home_setup, temp_home_teardown);
 }

@@ -78,6 +78,26 @@ static void a_good_one_is_remembered(void **state)
     assert_false(file_exists(left));
 }
 
+static void what_a_killed_probe_left_goes(void **state)
+{
+    CLEANUP(scene_release) struct scene s = scene(state, "exit 33");
+    struct error err;
+    cleanup_free char *folder = temp_path(state, "c");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    static const char *const names[] = {"kvm-probe-12.bin", ".tmp-kvm-probe-12.bin.Ab3xYz",
+                                        ".tmp-kvm-probe.json.Ab3xYz", "other"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        cleanup_free char *path = xasprintf("%s/%s", folder, names[i]);
+        put_text(path, "");
+    }
+    cleanup_free char *reason = NULL;
+    assert_true(works(&s, &reason));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        cleanup_free char *path = xasprintf("%s/%s", folder, names[i]);
+        assert_int_equal(file_exists(path), strcmp(names[i], "other") == 0);
+    }
+}
+
 static void a_bad_one_is_remembered_with_its_reason(void **state)
 {
     CLEANUP(scene_release)
@@ -203,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_one_is_remembered),
+        cmocka_unit_test(what_a_killed_probe_left_goes),
         cmocka_unit_test(a_bad_one_is_remembered_with_its_reason),
         cmocka_unit_test(another_qemu_is_tried_anew),
         cmocka_unit_test(a_damaged_memory_is_no_memory),

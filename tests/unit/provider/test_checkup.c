@@ -44,7 +44,9 @@ static void a_mac_in_good_order(void **state)
     tool(state, "vfkit", "echo vfkit version: v0.6.4");
     tool(state, "vmnet-run", "echo version: v0.13.0");
     tool(state, "vmnet-helper", "");
-    tool(state, "sysctl", "echo 0");
+    tool(state, "sysctl", "[ $2 != kern.hv_vmm_present ] && echo 1");
+    tool(state, "ssh", "");
+    tool(state, "ssh-keygen", "");
     tool(state, "launchctl", "exit 1");
     tool(state, "socketfilterfw", "echo 'Firewall is disabled. (State = 0)'");
     checkup_host(&checkup);
@@ -83,6 +85,94 @@ static void a_mac_with_everything_wrong(void **state)
     assert_int_equal(firewall->verdict, VERDICT_BAD);
     assert_non_null(strstr(find(&checkup, "jobs", "\"lost\"")->remedy,
                            "/io.github.podman-machine-vmnet.lost`"));
+}
+
+static void programs_of_the_system_are_missed(void **state)
+{
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    setenv("PATH", *state, 1);
+    checkup_host(&checkup);
+    const struct finding *ssh = find(&checkup, "tools", "no OpenSSH");
+    assert_int_equal(ssh->verdict, VERDICT_BAD);
+    assert_non_null(strstr(ssh->remedy, "install OpenSSH's client"));
+}
+
+static void an_old_macos_is_told_for_each_provider(void **state)
+{
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    setenv("PODMAN_MACHINE_VMNET_MACOS", "13.6", 1);
+    tool(state, "sysctl", "echo 0");
+    checkup_host(&checkup);
+    assert_non_null(strstr(find(&checkup, "system", "vmnet-krunkit cannot work")->remedy,
+                           "krunkit needs macOS 14"));
+    assert_non_null(strstr(find(&checkup, "system", "vmnet-vfkit cannot work")->remedy,
+                           "kern.hv_support is 0"));
+}
+
+#define ADDRESS(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
+
+static void subnets_that_meet(void **state)
+{
+    (void)state;
+    const uint32_t shared = ADDRESS(192, 168, 64, 1), wide = 0xffffff00, one = 0xffffffff;
+    const struct subnet lan = {"en0", ADDRESS(192, 168, 1, 9), wide};
+    const struct subnet vpn = {"utun4", ADDRESS(192, 168, 64, 200), one};
+    const struct subnet all_of_it = {"en1", ADDRESS(192, 168, 1, 9), 0xffff0000};
+    const struct subnet bridge = {"bridge100", ADDRESS(192, 168, 65, 1), wide};
+    const struct subnet thunderbolt = {"bridge0", ADDRESS(192, 168, 64, 3), wide};
+    const struct {
+        struct subnet subnets[2];
+        const char *says;
+        enum verdict verdict;
+    } cases[] = {
+        {{lan, lan},
+         "no other network has the addresses of the machines, 192.168.64.0/24",
+         VERDICT_GOOD},
+        {{lan, vpn}, "interface utun4 is in 192.168.64.200/32", VERDICT_WARNING},
+        {{all_of_it, lan}, "interface en1 is in 192.168.0.0/16", VERDICT_WARNING},
+        {{thunderbolt, lan}, "interface bridge0 is in 192.168.64.0/24", VERDICT_WARNING},
+        // The bridge that is there counts, not the one that would be made.
+        {{bridge, vpn},
+         "no other network has the addresses of the machines, 192.168.65.0/24",
+         VERDICT_GOOD},
+        {{bridge, all_of_it},
+         "where the machines' addresses are (192.168.65.0/24)",
+         VERDICT_WARNING},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+        checkup_subnets(&checkup, cases[i].subnets, 2, shared);
+        assert_int_equal(checkup.count, 1);
+        const struct finding *finding = find(&checkup, "subnet", cases[i].says);
+        assert_int_equal(finding->verdict, cases[i].verdict);
+        assert_int_equal(finding->remedy == NULL, finding->verdict == VERDICT_GOOD);
+    }
+}
+
+static void what_starts_at_login(void **state)
+{
+    struct error err;
+    CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
+    cleanup_free char *agents = temp_path(state, "Library/LaunchAgents");
+    cleanup_free char *record = machine_path("here", MACHINE_RECORD);
+    cleanup_free char *folder = machine_folder("here");
+    assert_ok(file_make_dirs(agents, 0700, &err), err);
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(record, "{}");
+    static const char *const names[] = {"here", "lost"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        cleanup_free char *path =
+            xasprintf("%s/io.github.podman-machine-vmnet.%s.plist", agents, names[i]);
+        put_text(path, "<key>ProgramArguments</key><array><string>/Cellar/1.0/pmv</string>");
+    }
+    setenv("PODMAN_MACHINE_VMNET_MACOS", "26.2", 1);
+    tool(state, "sysctl", "echo 1");
+    checkup_host(&checkup);
+    assert_non_null(
+        strstr(find(&checkup, "jobs", "'/Cellar/1.0/pmv' is gone")->remedy, "--autostart here"));
+    assert_non_null(
+        strstr(find(&checkup, "jobs", "machine \"lost\" at login")->remedy, "run `rm '"));
+    assert_ok(file_remove_tree(folder, &err), err);
 }
 
 static void reads_the_tools(void **state)
@@ -137,6 +227,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mac_in_good_order),
         cmocka_unit_test(a_mac_with_everything_wrong),
+        cmocka_unit_test(programs_of_the_system_are_missed),
+        cmocka_unit_test(an_old_macos_is_told_for_each_provider),
+        cmocka_unit_test(subnets_that_meet),
+        cmocka_unit_test(what_starts_at_login),
         cmocka_unit_test(reads_the_tools),
         cmocka_unit_test(machines_that_run),
     };

@@ -23,7 +23,7 @@ static const char launchctl[] =
     "echo \"$*\" >>calls\n"
     "case $1 in\n"
     "bootstrap)\n"
-    "  [ -d \"$2\" ] || { echo 'Bootstrap failed: 125: Domain does not support' >&2; exit 125; }\n"
+    "  [ -d \"$2\" ] || { echo 'Bootstrap failed' >&2; exit \"$(cat missing || echo 125)\"; }\n"
     "  read -r code rest <codes || code=0\n"
     "  echo \"$rest\" >codes\n"
     "  if [ \"${code:-0}\" != 0 ]; then echo \"Bootstrap failed: $code\" >&2; exit \"$code\"; fi\n"
@@ -34,6 +34,7 @@ static const char launchctl[] =
     "  if [ -e slow ]; then rm slow; exit 36; fi\n"
     "  rm \"$2\" 2>/dev/null || exit 3 ;;\n"
     "print)\n"
+    "  [ ! -d \"$2\" ] || exit 0\n"
     "  [ -e \"$2\" ] || exit 113\n"
     "  echo \"$2 = {\"\n"
     "  if [ -s \"$2\" ]; then echo ' state = running'; echo ' pid = 7'; fi\n"
@@ -131,6 +132,20 @@ static void a_race_is_tried_again(void **state)
     assert_ok(supervisor_launchd.start(&m, 60000, &pid, &err), err);
     assert_true(is_loaded("gui"));
     assert_int_equal(count_calls("bootstrap"), 3);
+    // EIO may also mean that the job is disabled.
+    assert_int_equal(count_calls("enable"), 1);
+}
+
+static void a_domain_that_is_not_there_is_not_tried_again(void **state)
+{
+    (void)state;
+    struct error err;
+    pid_t pid;
+    set_up(false, true, "");
+    put_launchd("missing", "5");
+    assert_ok(supervisor_launchd.start(&m, 60000, &pid, &err), err);
+    assert_true(is_loaded("user"));
+    assert_int_equal(count_calls("bootstrap"), 2);
 }
 
 static void a_disabled_job_is_enabled(void **state)
@@ -223,8 +238,11 @@ static void starts_at_login(void **state)
     assert_ok(supervisor_launchd.autostart(&m, true, &err), err);
     cleanup_free char *text = get_text(path);
     assert_non_null(strstr(text, "<key>RunAtLoad</key>\n\t<true/>"));
+    assert_int_equal(count_calls("enable gui/"), 1);
+    assert_true(supervisor_launchd.autostarts(&m));
     assert_ok(supervisor_launchd.autostart(&m, false, &err), err);
     assert_false(file_exists(path));
+    assert_false(supervisor_launchd.autostarts(&m));
     assert_ok(supervisor_launchd.autostart(&m, false, &err), err);
     assert_fails(supervisor_process.autostart(&m, true, &err), err, ENOTSUP, "at login");
 }
@@ -250,6 +268,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_in_the_gui_domain),
         cmocka_unit_test(a_race_is_tried_again),
+        cmocka_unit_test(a_domain_that_is_not_there_is_not_tried_again),
         cmocka_unit_test(a_disabled_job_is_enabled),
         cmocka_unit_test(leftovers_go_first),
         cmocka_unit_test(without_a_screen_in_the_user_domain),
