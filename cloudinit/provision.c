@@ -45,7 +45,10 @@ char *provision_script(const struct seed *seed)
     set(&script, "VOLUMES_PROGRAM", seed->volumes ? seed->volumes->program : NULL);
     set(&script, "VOLUMES_UNIT", seed->volumes ? seed->volumes->unit : NULL);
     set(&script, "CONTAINERS_SHARED", shares_containers_config(seed) ? "yes" : "");
+    set(&script, "PLAYBOOK", seed->playbook ? seed->playbook_file : NULL);
     set(&script, "TIMEZONE", seed->timezone);
+    if (seed->playbook)
+        strbuf_adds(&script, playbook_body);
     strbuf_adds(&script, provision_body);
     return strbuf_steal(&script);
 }

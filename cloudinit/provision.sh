@@ -19,7 +19,7 @@ root=${PROVISION_ROOT:-} # the tests' own root folder
 state=$root$STATE_FILE
 folder=${state%/*}
 log=$folder/log
-step=start
+step=start without=''
 [ -n "$root" ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
@@ -72,6 +72,7 @@ find_missing() {
   if [ -n "$AGENT" ] && lacks qemu-ga; then
     missing="$missing qemu-guest-agent" vital="$vital qemu-guest-agent"
   fi
+  if [ -n "$PLAYBOOK" ] && lacks ansible-playbook; then missing="$missing ansible-core"; fi
   if has dnf; then
     ! lacks newuidmap || missing="$missing shadow-utils"
     ! lacks avahi-daemon || missing="$missing avahi nss-mdns"
@@ -158,7 +159,11 @@ packages() {
     fail "$reason" "$(tail -n 6 "$log")"
   fi
   rm -f "$folder/installing"
-  [ -z "$missing" ] || say "going on without $missing"
+  if [ -n "$missing" ]; then
+    # shellcheck disable=SC2034 # playbook.sh tells of it
+    without=$(tail -n 3 "$log")
+    say "going on without $missing"
+  fi
 }
 
 ### control plane #################################################################################
@@ -459,6 +464,7 @@ packages
 [ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
+[ -z "$PLAYBOOK" ] || playbook
 # What `done` says must not be lost to a power cut that comes after it.
 sync
 set_state 'done'

@@ -125,6 +125,9 @@ int seed_check(const struct seed *seed, struct error *err)
          check(made_of(volumes->unit, name_characters), "volumes unit", volumes->unit, err) < 0 ||
          check(is_path(volumes->state_file), "volumes file", volumes->state_file, err) < 0))
         return -1;
+    if (seed->playbook &&
+        check(is_path(seed->playbook_file), "playbook file", seed->playbook_file, err) < 0)
+        return -1;
     return check(is_path(seed->provision_program), "provisioning program", seed->provision_program,
                  err);
 }

@@ -50,6 +50,8 @@ struct seed {
     const struct seed_vsock *vsock;     // NULL: the hypervisor has none
     const struct seed_volumes *volumes; // NULL: none
     const char *state_file;        // in the guest: where provisioning reports (provider/guest.h)
+    const char *playbook;          // an Ansible playbook's text; NULL: none
+    const char *playbook_file;     // in the guest: where it is kept until it is run
     const char *provision_program; // in the guest: where the provisioning script is kept
     const char *provision_unit;    // in the guest: the systemd unit that runs it
     const char *provider_name;     // written to the marker /etc/podman-machine-vmnet

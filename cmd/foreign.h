@@ -8,8 +8,8 @@
 
 // Options of podman's init for what a machine of ours has not, or not yet.
 struct foreign {
-    const char *volume_driver, *ignition_path, *playbook;
-    struct option_bool user_mode_networking, tls_verify, import_native_ca, reexec;
+    const char *volume_driver, *ignition_path;
+    struct option_bool user_mode_networking, tls_verify, reexec;
     struct strvec usb;
 };
 
@@ -17,8 +17,5 @@ void foreign_release(struct foreign *foreign);
 
 // Refuses what was asked for and cannot be had.
 int foreign_check(const struct foreign *foreign, const char *provider, struct error *err);
-
-// Tells of what is taken because podman's own tools always say it, and not done.
-void foreign_tell(const struct foreign *foreign);
 
 #endif

@@ -47,13 +47,15 @@ static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
+    const char *playbook;
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet;
     struct settings settings;
     struct strvec volumes;
+    struct strbuf playbook_text;
     const char *format;
     struct option_uint swap;
-    struct option_bool exist_ok;
+    struct option_bool exist_ok, localhost_ports, import_native_ca;
     struct foreign foreign;
 };
 
@@ -61,6 +63,7 @@ static void values_release(struct values *values)
 {
     settings_release(&values->settings);
     strvec_release(&values->volumes);
+    strbuf_release(&values->playbook_text);
     foreign_release(&values->foreign);
 }
 
@@ -146,6 +149,9 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
     m->rootful = values->rootful.given ? values->rootful.value : provider->rootful_default;
+    m->import_native_ca = values->import_native_ca.value;
+    m->localhost_ports = values->localhost_ports.given ? values->localhost_ports.value
+                                                       : provider->network->user_mode;
     if (settings_apply(m, &values->settings, err) < 0)
         return -1;
     if (timezone_resolve(&m->timezone, values->timezone, err) < 0)
@@ -154,13 +160,14 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     return values->identity ? ssh_key_public(&public_key, m->ssh.identity, err) : 0;
 }
 
-static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
-                    struct error *err)
+static int lay_down(struct machine *m, const struct values *values, const struct provider *provider,
+                    const char *raw, struct error *err)
 {
     cleanup_free char *folder = machine_folder(m->name);
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
+        (values->playbook && identity_keep_playbook(m, &values->playbook_text, err) < 0) ||
         identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
         volumes_prepare(&m->mounts, err) < 0)
         return -1;
@@ -205,14 +212,13 @@ static int create(const char *name, const struct values *values, const struct pr
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0 ||
         preflight_ssh(err) < 0)
         return -1;
-    foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
     struct error ignored;
     if (image_fetch(&ref, &options, &raw, &m.image.digest, &virtual_size, err) < 0)
         return -1;
-    if (lay_down(&m, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
+    if (lay_down(&m, values, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
         registration_remove(name, &ignored);
         machine_remove(name, &ignored);
         return interrupted() ? interrupt_error(err) : -1;
@@ -233,6 +239,8 @@ static void set_defaults(struct values *values, const struct config *config)
         .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
         .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
+        .import_native_ca = {.value = config->import_native_ca},
+        .playbook_text = STRBUF_INIT,
         .foreign = {.tls_verify = {.value = true}},
     };
     volumes_default(&values->volumes, config);
@@ -294,7 +302,9 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (machine_check_name(name, err) < 0 ||
         check_provider(&provider, values.provider, config.provider, err) < 0 ||
         machine_check_user(values.username, err) < 0 ||
-        foreign_check(&values.foreign, provider->name, err) < 0)
+        foreign_check(&values.foreign, provider->name, err) < 0 ||
+        (values.playbook &&
+         identity_read_playbook(&values.playbook_text, values.playbook, err) < 0))
         return -1;
 
     if (create(name, &values, provider, err) < 0)
@@ -344,8 +354,14 @@ static const struct option_spec options[] = {
      .help = "SHA-256 that the image file must have; required for a URL"},
     {.name = "import-native-ca",
      .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, foreign.import_native_ca)},
+     .offset = offsetof(struct values, import_native_ca),
+     .help = "Import the host trusted CA certificates into the machine"},
     SETTING_ISOLATED,
+    {.name = "localhost-ports",
+     .kind = OPTION_BOOL,
+     .offset = offsetof(struct values, localhost_ports),
+     .help = "Forward the ports that containers publish to 127.0.0.1 of this host (default for "
+             "qemu)"},
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
@@ -359,7 +375,9 @@ static const struct option_spec options[] = {
     SETTING_OFFLOAD,
     {.name = "playbook",
      .kind = OPTION_STRING,
-     .offset = offsetof(struct values, foreign.playbook)},
+     .offset = offsetof(struct values, playbook),
+     .value = "path",
+     .help = "Run an Ansible playbook after first boot"},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),

@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "cmd/peer.h"
 #include "cmd/target.h"
+#include "provider/localhost.h"
 #include "provider/provider.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
@@ -89,6 +90,14 @@ static const struct type type_mount = {
     .kind = TYPE_STRUCT, .name = "vmconfigs.Mount", .fields = mount_fields};
 static const struct type type_mounts = {
     .kind = TYPE_LIST, .name = "[]vmconfigs.Mount", .of = &type_mount};
+static const struct type_field port_fields[] = {
+    {.name = "Port", .type = &type_int},       {.name = "Protocol", .type = &type_string},
+    {.name = "Address", .type = &type_string}, {.name = "Forwarded", .type = &type_bool},
+    {.name = "Reason", .type = &type_string},  {.name = NULL},
+};
+static const struct type type_port = {
+    .kind = TYPE_STRUCT, .name = "vmnet.Port", .fields = port_fields};
+static const struct type type_ports = {.kind = TYPE_LIST, .name = "[]vmnet.Port", .of = &type_port};
 
 static const struct type_field vmnet_fields[] = {
     {.name = "Provider", .type = &type_string},
@@ -104,6 +113,8 @@ static const struct type_field vmnet_fields[] = {
     {.name = "RestartPolicy", .type = &type_string},
     {.name = "Autostart", .type = &type_bool},
     {.name = "Mounts", .type = &type_mounts},
+    {.name = "LocalhostPorts", .type = &type_bool},
+    {.name = "Ports", .type = &type_ports},
     {.name = NULL},
 };
 static const struct type type_vmnet = {
@@ -185,6 +196,7 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
 {
     const struct status *status = &now->status;
     const char *address = address_of(m, status);
+    json_t *ports = now->supervised ? localhost_ports(m->name) : json_array();
     json_t *vmnet =
         json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
                   now->supervised ? phase_name(status->phase) : "", "Detail",
@@ -192,6 +204,8 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
                   address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
     describe_settings(vmnet, m);
     json_object_set_new(vmnet, "Mounts", describe_mounts(&m->mounts));
+    json_object_set_new(vmnet, "LocalhostPorts", json_boolean(m->localhost_ports));
+    json_object_set_new(vmnet, "Ports", ports);
     return vmnet;
 }
 

@@ -4,6 +4,7 @@
 #include "cmd/settle.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@
 #include "base/log.h"
 #include "cmd/guest.h"
 #include "cmd/nameservers.h"
+#include "cmd/native_ca.h"
 #include "cmd/shell.h"
+#include "provider/guest.h"
 #include "provider/guest_session.h"
 
 static const int64_t patience_ms = 60000;
@@ -71,7 +74,13 @@ static void add_file(struct strbuf *script, const char *path, const char *text)
     strbuf_addc(script, '\n');
 }
 
+// Its output is what is for the user. A notice is told once.
 static const char helpers[] =
+    "exec 3>&1 >&2\n"
+    "if [ -e " GUEST_NOTICE_FILE " ]; then\n"
+    "  cat " GUEST_NOTICE_FILE " >&3\n"
+    "  rm -f " GUEST_NOTICE_FILE "\n"
+    "fi\n"
     "put() {\n"
     "  if [ -z \"$2\" ]; then [ ! -e \"$1\" ] || { rm -f \"$1\"; changed=1; }; return; fi\n"
     "  [ \"$(cat \"$1\" 2>/dev/null)\" != \"$2\" ] || return 0\n"
@@ -151,6 +160,9 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
         any = any || getenv(variables[i]);
     strbuf_adds(&script, helpers);
+    if (!m->import_native_ca) // any more
+        strbuf_addf(&script, "[ ! -e " GUEST_NATIVE_CA_FILE " ] || (\n%s) </dev/null || true\n",
+                    native_ca_script);
     if (m->dns_changed)
         nameservers_add(&script, m);
     add_swap(&script, m);
@@ -209,7 +221,9 @@ int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *e
         return -1;
     if (status == NAMESERVERS_FAILED)
         tell_of_dns(&words);
-    else if (status != 0)
+    else if (words.length)
+        fprintf(stderr, "Warning: %s", words.text);
+    if (status != 0 && status != NAMESERVERS_FAILED)
         return error_set(err, ECHILD, "the guest could not be told of its settings: exit status %d",
                          status);
     bool dns_done = m->dns_changed && status == 0;

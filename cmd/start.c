@@ -25,6 +25,7 @@
 #include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
+#include "cmd/native_ca.h"
 #include "cmd/settle.h"
 #include "cmd/target.h"
 #include "provider/connection.h"
@@ -145,6 +146,22 @@ static void warn_of_lacks(const char *name)
         log_warn("%s", status.detail);
 }
 
+// podman's words (6.0); a failure keeps nothing from working.
+static void import_native_ca(const struct machine *m, const struct start_options *options)
+{
+    struct error err;
+    if (!m->import_native_ca)
+        return;
+    bool failed = native_ca_import(m, &err) < 0;
+    if (failed)
+        log_warn("Failed to import native CA certificates: %s", err.message);
+    if (failed && !options->json)
+        puts("Warning: Failed to import host trusted CA certificates. The machine will start "
+             "without them.");
+    else if (!options->quiet && !options->json)
+        puts("The host trusted CA certificates have been imported successfully");
+}
+
 static int make_default(const struct machine *m, struct error *err)
 {
     cleanup_free char *file = paths_connections();
@@ -190,6 +207,7 @@ static int start_under_lock(const char *name, const struct start_options *option
         tell_of_rootful(m);
     if (settle_guest(m, SETTLE_PROXIES, err) < 0)
         return -1;
+    import_native_ca(m, options);
     return change_default ? make_default(m, err) : 0;
 }
 

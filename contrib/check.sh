@@ -9,7 +9,7 @@
 #                    one room at a time; command lines against what other tools accept; podman's
 #                    behaviour without a VM, with a stand-in and a real client
 #   fuzz             the fuzzer's corpus, replayed
-#   lifecycle        the program against a stand-in for QEMU with a real sshd
+#   lifecycle        the program against stand-ins for QEMU and a Mac's tools, with a real sshd
 #   engine           images: against qemu-img, full disks, kills, servers that do it wrong
 #   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had

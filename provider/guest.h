@@ -12,6 +12,16 @@
 // boot.
 #define GUEST_STATE_FILE "/var/lib/podman-machine-vmnet/state"
 
+// What provisioning has to say though it succeeded: lines for people, shown by the start that finds
+// them and removed then. Beside the state file, of which the script knows.
+#define GUEST_NOTICE_FILE "/var/lib/podman-machine-vmnet/notice"
+
+// The playbook of init --playbook, until provisioning runs it.
+#define GUEST_PLAYBOOK_FILE "/var/lib/podman-machine-vmnet/playbook.yaml"
+
+// What start --import-native-ca put into the guest's trust store.
+#define GUEST_NATIVE_CA_FILE "/var/lib/podman-machine-vmnet/host-ca-certs.pem"
+
 // The provisioning script. As root: without arguments it does what is still to do;
 // with `selinux` it (re)installs the SELinux rules.
 #define GUEST_PROVISION_PROGRAM "/usr/local/sbin/podman-machine-vmnet-provision"

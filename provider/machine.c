@@ -89,8 +89,11 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_KNOWN_HOSTS] = "known_hosts",
         [MACHINE_LAUNCHD_PLIST] = "launchd.plist",
         [MACHINE_REPORT] = "report.json",
+        [MACHINE_PLAYBOOK] = "playbook.yaml",
+        [MACHINE_PORTS] = "ports.json",
         [MACHINE_CONTROL_SOCKET] = "control.sock",
         [MACHINE_API_SOCKET] = "api.sock",
+        [MACHINE_PORTS_SOCKET] = "ports.sock",
         [MACHINE_REPORT_SOCKET] = "report.sock",
         [MACHINE_SSH_SOCKET] = "ssh.sock",
         [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
@@ -134,6 +137,8 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
         json_get_bool(root, "dns_changed", &m->dns_changed, err) < 0 ||
         json_get_bool(root, "restart", &m->restart, err) < 0 ||
+        json_get_bool(root, "import_native_ca", &m->import_native_ca, err) < 0 ||
+        json_get_bool(root, "localhost_ports", &m->localhost_ports, err) < 0 ||
         network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
         mounts_from_json(&m->mounts, json_object_get(root, "mounts"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
@@ -187,7 +192,7 @@ int machine_save(const struct machine *m, struct error *err)
     cleanup_json json_t *root = json_pack(
         "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I},"
         " s:{s:s*, s:s*},"
-        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o, s:o}",
+        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:b, s:b, s:o, s:o}",
         "version", (json_int_t)record_version, "name", m->name, "provider", m->provider, "mac",
         m->mac, "instance_id", m->instance_id, "created", created, "resources", "cpus",
         (json_int_t)m->resources.cpus, "memory_mib", (json_int_t)m->resources.memory_mib,
@@ -195,8 +200,9 @@ int machine_save(const struct machine *m, struct error *err)
         (json_int_t)m->resources.swap_mib, "image", "source", m->image.source, "digest",
         m->image.digest, "ssh", "user", m->ssh.user, "uid", (json_int_t)m->ssh.uid, "identity",
         m->ssh.identity, "port", (json_int_t)m->ssh.port, "rootful", m->rootful, "timezone",
-        m->timezone, "restart", m->restart, "network", network_options_to_json(&m->network), "dns",
-        json_array());
+        m->timezone, "restart", m->restart, "import_native_ca", m->import_native_ca,
+        "localhost_ports", m->localhost_ports, "network", network_options_to_json(&m->network),
+        "dns", json_array());
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     if (m->rootful_changed)
@@ -296,8 +302,8 @@ int machine_remove(const char *name, struct error *err)
             return -1;
     }
     static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET,
-                                                MACHINE_REPORT_SOCKET, MACHINE_SSH_SOCKET,
-                                                MACHINE_SHUTDOWN_SOCKET};
+                                                MACHINE_PORTS_SOCKET,   MACHINE_REPORT_SOCKET,
+                                                MACHINE_SSH_SOCKET,     MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)

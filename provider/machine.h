@@ -41,6 +41,8 @@ struct machine {
     struct network_options network; // vmnet rows
     struct mounts mounts;           // in the order of the command line
     bool restart;                   // the monitor starts it again when it fails by itself
+    bool import_native_ca; // each start gives the guest this host's trusted CA certificates
+    bool localhost_ports;  // published ports are forwarded to this host's 127.0.0.1
 };
 
 #define MACHINE_INIT \
@@ -66,8 +68,11 @@ enum machine_file {
     MACHINE_KNOWN_HOSTS,    // known_hosts of this machine alone, for the ssh program
     MACHINE_LAUNCHD_PLIST,  // launchd.plist
     MACHINE_REPORT,         // report.json: what the guest said last, in this run
+    MACHINE_PLAYBOOK,       // playbook.yaml: what init --playbook gave
+    MACHINE_PORTS,          // ports.json: what is forwarded to localhost, while it is
     MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
     MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
+    MACHINE_PORTS_SOCKET,   // OpenSSH's, of the connection that forwards ports; likewise
     // In the runtime folder, of rows with vsock:
     MACHINE_REPORT_SOCKET,   // the monitor listens for the guest's reports
     MACHINE_SSH_SOCKET,      // leads to the guest's sshd

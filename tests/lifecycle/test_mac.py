@@ -124,6 +124,28 @@ class Launchd(mac.MacTest):
         self.assertEqual(self.state(), "stopped")
         self.wait_for("the end", lambda: not self.processes())
 
+    def test_login(self):
+        """What launchd finds in ~/Library/LaunchAgents is started once, not in each domain."""
+        self.create()
+        self.ok("set", "--autostart", "m1")
+        for _ in range(2):
+            self.launchd.login(self.home)
+            self.wait_for("the machine", lambda: self.inspect()["Vmnet"]["Phase"] == "ready", 60)
+            self.assertEqual(self.domains(), ["gui"])
+            self.assertNotEqual(self.launchctl("print", self.target("user")).returncode, 0)
+            self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
+            self.launchd.logout()
+            self.assertEqual(self.state(), "stopped")
+        self.assertEqual(self.events("power cut"), [])
+        self.launchd.login(self.home)
+        self.wait_for("the machine", lambda: self.inspect()["Vmnet"]["Phase"] == "ready", 60)
+        self.ok("stop", "m1")
+        self.ok("start", "m1")  # now it is start's job, under the same label
+        self.assertEqual(self.domains(), ["gui"])
+        self.ok("rm", "-f", "m1")
+        self.assert_nothing_left("m1")
+        self.assertEqual([path for path in self.files() if "LaunchAgents" in path], [])
+
     def test_bootout_by_hand(self):
         self.create()
         self.ok("start", "m1")

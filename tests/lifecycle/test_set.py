@@ -12,16 +12,12 @@ import sys
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import mac  # noqa: E402
 
 
-class Set(harness.MachineTest):
+class Set(mac.MacTest):
     def on_a_mac(self):
-        for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
-        self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
-                     "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-                     "PODMAN_MACHINE_VMNET_LEASES": os.path.join(self.top, "leases"),
-                     "PODMAN_MACHINE_VMNET_MDNS": "127.0.0.1:9"}
+        self.set_environment(PODMAN_MACHINE_VMNET_SUPERVISOR="process")
         self.ok("init", "--provider", "vmnet-krunkit", "--image", self.image(), "--disk-size", "1",
                 "m1")
 
@@ -180,4 +176,4 @@ class Set(harness.MachineTest):
 
 
 if __name__ == "__main__":
-    sys.exit(harness.main())
+    mac.main()

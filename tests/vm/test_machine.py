@@ -10,6 +10,7 @@ test, and after a failed step those that need it are not tried.
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -32,14 +33,30 @@ VOLUMES = {"fast": lambda world: [
     f"{world.shared}:{BLANKS}", f"{world.read_only}:/does/not/exist:ro", f"{world.plain}:{LONG}",
     f"{world.plain}:/tmp/below", world.plain, "$HOME/.config/containers:/etc/containers"],
     "stock": lambda world: []}[FLAVOUR]
+PLAYBOOK = """- hosts: localhost
+  tasks:
+    - ansible.builtin.copy: {dest: ~/foobar.txt, content: here}
+"""
+
+
+def certificate(world, name):
+    """A CA certificate that this host trusts from now on; the only one."""
+    path = os.path.join(world.anchors, "ca.crt")
+    world.run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+              f"/CN={name}", "-keyout", "/dev/null", "-out", path)
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def lay_out(world):
-    """What the machine shares."""
+    """What the machine shares, and the certificates that this host trusts."""
     world.config = os.path.join(world.home, ".config/containers")
     world.shared = os.path.join(world.top, "it's \"shared\", ü=é")
     world.read_only = os.path.join(world.top, "ro")
     world.plain = os.path.join(world.top, "plain")
+    world.anchors = os.path.join(world.top, "anchors")
+    os.mkdir(world.anchors)
+    world.env["PODMAN_MACHINE_VMNET_ANCHORS"] = world.anchors
     for folder in (world.shared, world.read_only, world.plain):
         os.mkdir(folder)
         os.chmod(folder, 0o777)
@@ -50,16 +67,22 @@ def lay_out(world):
 def init(world):
     """init"""
     lay_out(world)
-    volumes = [word for volume in VOLUMES(world) for word in ("--volume", volume)]
+    more = [word for volume in VOLUMES(world) for word in ("--volume", volume)]
+    if FLAVOUR == "fast":  # the stock one would look for ansible-core on the net
+        path = os.path.join(world.top, "play.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(PLAYBOOK)
+        more += ["--playbook", path, "--import-native-ca"]
+        world.certificate = certificate(world, "one")
     done = world.program("init", "--provider", "qemu", "--image", IMAGE, "--disk-size", "6",
-                         "--cpus", "2", "--memory", "2048", *volumes, NAME)
+                         "--cpus", "2", "--memory", "2048", *more, NAME)
     check("Machine init complete\n" in done.stdout, done.stdout)
     check(world.state() == "stopped", "not stopped")
 
 
 def start(world):
     """start"""
-    done = world.program("start", "--timeout", "1500", NAME, timeout=1600)
+    done = world.started = world.program("start", "--timeout", "1500", NAME, timeout=1600)
     check(f'Machine "{NAME}" started successfully\n' in done.stdout, done.stdout)
     check(world.state() == "running", "not running")
 
@@ -71,6 +94,55 @@ def ssh(world):
     check(world.program("ssh", "--username", "root", NAME, "id -u").stdout == "0\n", "not root")
     name = world.program("ssh", NAME, "hostname").stdout.strip()
     check(name.split(".")[0] == NAME, f"the guest calls itself {name}")
+
+
+def as_root(world, command, **more):
+    return world.program("ssh", "--username", "root", NAME, command, **more).stdout
+
+
+# What ansible-core would bring. The playbook is the user's, in a unit of the user's.
+STAND_IN = """#!/bin/sh
+grep -q foobar "$1" && [ -z "$2" ] || exit 9
+echo "$1 $(id -un) $PWD $XDG_RUNTIME_DIR $LC_ALL" >~/foobar.txt
+[ ! -e /run/fail ] || { echo 'fatal: [localhost]: FAILED!'; exit 2; }
+"""
+AGAIN = ("cd /var/lib/podman-machine-vmnet && rm state && podman-machine-vmnet-provision && "
+         "cat state notice 2>/dev/null || true")
+
+
+def playbook(world):
+    """a playbook: told when it cannot be run, run as the user, told when it fails"""
+    check("Warning: the playbook was not run: there is no ansible-playbook" in world.started.stderr,
+          world.started.stderr)
+    check(world.program("ssh", NAME, "cat playbook.yaml").stdout == PLAYBOOK, "another playbook")
+    as_root(world, "cat >/usr/local/bin/ansible-playbook && chmod 755 /usr/local/bin/*",
+            stdin=STAND_IN)
+    out = as_root(world, AGAIN)
+    check(out == "done\n", out)
+    out = world.program("ssh", NAME, "cat foobar.txt; id -u; stat -c %U foobar.txt playbook.yaml")
+    lines = out.stdout.splitlines()
+    check(lines[0] == f"/home/core/playbook.yaml core /home/core /run/user/{lines[1]} C.UTF-8" and
+          lines[2:] == ["core", "core"], out.stdout)
+    out = world.program("ssh", NAME, "systemctl is-active playbook.service", code=None).stdout
+    check(out == "inactive\n", out)
+    out = as_root(world, "touch /run/fail; " + AGAIN)
+    check(out.startswith("done\nthe playbook failed") and "fatal: [localhost]: FAILED!\n" in out,
+          out)
+
+
+def trusted(world, pem):
+    line = pem.splitlines()[3]
+    for path in ("/usr/local/share/ca-certificates/podman-machine-vmnet-001.crt",
+                 "/etc/ssl/certs/ca-certificates.crt"):
+        if as_root(world, f"grep -c '^{line}$' {path} || true") != "1\n":
+            return False
+    return True
+
+
+def native_ca(world):
+    """the host's trusted CA certificates"""
+    check("have been imported successfully\n" in world.started.stdout, world.started.stdout)
+    check(trusted(world, world.certificate), "the guest does not trust it")
 
 
 def disk(world):
@@ -190,40 +262,90 @@ def run_rootful(world):
     run_container(world, NAME + "-root")
 
 
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+def fetch(port):
+    """The page of the container's server; None: nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as answer:
+            return answer.read()
+    except OSError:
+        return None
+
+
+def wait_for(what, condition, seconds=90):
+    until = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < until, f"not within {seconds} s: {what}")
+        time.sleep(1)
+
+
+def localhost_ports(world):
+    """Of tcp, by number."""
+    found = json.loads(world.program("inspect", NAME).stdout)[0]["Vmnet"]["Ports"]
+    return {port["Port"]: port for port in found if port["Protocol"] == "tcp"}
+
+
 def published_port(world):
-    """a published port, from the host by ssh; exec; rm"""
-    for number, connection in enumerate((NAME, NAME + "-root")):
-        world.podman(connection, "run", "-d", "--name", "web", "-p", f"808{number}:80",
+    """published ports at localhost: root's and the user's, also the guest's loopback's; exec; rm"""
+    for connection, address in ((NAME, ""), (NAME + "-root", ""), (NAME + "-root", "127.0.0.1:")):
+        port = free_port()
+        world.podman(connection, "run", "-d", "--name", "web", "-p", f"{address}{port}:80",
                      "localhost/busybox", "httpd", "-f", "-p", "80", "-h", "/www")
-        fetch_by_ssh(world, 18080 + number, 8080 + number)
+        wait_for("the published port", lambda: b"hello" in (fetch(port) or b""))
         out = world.podman(connection, "exec", "web", "cat", "/www/index.html").stdout
         check("hello" in out, out)
         world.podman(connection, "rm", "-f", "-t", "0", "web")
         check("web" not in world.podman(connection, "ps", "-a", "--format", "{{.Names}}").stdout,
               "still there")
+        wait_for("the end of the port", lambda: port not in localhost_ports(world))
+        check(fetch(port) is None, "it still answers")
 
 
-def fetch_by_ssh(world, local, remote):
-    record = json.load(open(world.machine("machine.json"), encoding="utf-8"))["ssh"]
-    forward = subprocess.Popen(
-        ["ssh", "-F", "none", "-N", "-i", record["identity"], "-p", str(record["port"]),
-         "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
-         "-o", f"UserKnownHostsFile={world.home}/.ssh/known_hosts",
-         "-L", f"127.0.0.1:{local}:127.0.0.1:{remote}", "core@127.0.0.1"], env=world.env)
-    try:
-        for attempt in range(60):
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=10) as answer:
-                    check(b"hello" in answer.read(), "another page")
-                return
-            except OSError as error:
-                check(forward.poll() is None, "ssh ended")
-                reason = error
-                time.sleep(1)
-        raise Failed(f"the published port does not answer: {reason}")
-    finally:
-        forward.kill()
-        forward.wait()
+KUBE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: pod}
+spec:
+  containers:
+  - name: web
+    image: localhost/busybox
+    command: [httpd, -f, -p, "80", -h, /www]
+    ports: [{containerPort: 80, hostPort: PORT}]
+"""
+
+
+def pod_port(world):
+    """the port of a pod, of podman kube play"""
+    port = free_port()
+    path = os.path.join(world.top, "kube.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(KUBE.replace("PORT", str(port)))
+    world.podman(NAME, "kube", "play", path)
+    wait_for("the published port", lambda: b"hello" in (fetch(port) or b""))
+    world.podman(NAME, "kube", "down", path)
+    wait_for("the end of the port", lambda: port not in localhost_ports(world))
+
+
+def taken_port(world):
+    """a port that is taken on this host is left alone, with a word"""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        world.podman(NAME, "run", "-d", "--name", "web", "-p", f"{port}:80", "-p", f"{port}:80/udp",
+                     "localhost/busybox", "httpd", "-f", "-p", "80", "-h", "/www")
+        wait_for("the word", lambda: port in localhost_ports(world))
+        found = localhost_ports(world)[port]
+        check(not found["Forwarded"] and found["Reason"], found)
+        log = open(world.machine("monitor.log"), encoding="utf-8").read()
+        check(f"port {port}/tcp of the guest is not forwarded" in log, log)
+    wait_for("the port, once it is free", lambda: b"hello" in (fetch(port) or b""))
+    world.podman(NAME, "rm", "-f", "-t", "0", "web")
 
 
 def api_socket(world):
@@ -256,7 +378,10 @@ def set_dns(world):
 
 def start_again(world):
     """start again: nothing is set up twice, what was imported is there; the DNS servers are new"""
+    new = certificate(world, "two")
     start(world)
+    check("Warning: the playbook failed" in world.started.stderr, world.started.stderr)
+    check(trusted(world, new) and not trusted(world, world.certificate), "certificates")
     for attempt in range(30):  # networkd gets its lease anew
         servers = dns_servers(world).split()
         if "192.0.2.53" in servers:
@@ -295,9 +420,9 @@ def remove_stopped(world):
 
 
 STEPS = {
-    "fast": [init, start, ssh, disk, version, volumes_work, configuration, import_image,
-             run_rootless, run_rootful, container_volumes, published_port, api_socket, set_dns,
-             start_again, remove],
+    "fast": [init, start, ssh, playbook, native_ca, disk, version, volumes_work, configuration,
+             import_image, run_rootless, run_rootful, container_volumes, published_port, pod_port,
+             taken_port, api_socket, set_dns, start_again, remove],
     "stock": [init, start, ssh, version, default_volumes, import_image, run_rootless, run_rootful,
               remove_stopped],
 }[FLAVOUR]

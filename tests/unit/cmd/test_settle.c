@@ -19,15 +19,16 @@
 #include "cmd/nameservers.h"
 #include "cmd/settle.h"
 
-// The script's text with the guest's folders /etc, /run/user and /sys below another one.
+// The script's text with the guest's folders /etc, /run/user, /sys and /var/lib below another one.
 static char *moved(const char *script, const char *home)
 {
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
-    for (; *script; script++) {
-        if (strncmp(script, "/etc/", 5) == 0 || strncmp(script, "/sys/", 5) == 0 ||
-            strncmp(script, "/run/user/", 10) == 0)
+    for (const char *at = script; *at; at++) {
+        bool word = at == script || strchr("= \n\"'", at[-1]);
+        if (word && (strncmp(at, "/etc/", 5) == 0 || strncmp(at, "/sys/", 5) == 0 ||
+                     strncmp(at, "/run/user/*", 11) == 0 || strncmp(at, "/var/lib/", 9) == 0))
             strbuf_adds(&out, home);
-        strbuf_addc(&out, *script);
+        strbuf_addc(&out, *at);
     }
     return strbuf_steal(&out);
 }
@@ -56,6 +57,7 @@ static char *settle_with(void **state, const struct machine *m, enum settle_prox
                          int wanted)
 {
     const char *home = *state;
+    cleanup_free char *words = temp_path(state, "words");
     cleanup_free char *calls = temp_path(state, "calls");
     cleanup_free char *script = settle_script(m, proxies);
     cleanup_free char *here = moved(script, home);
@@ -64,6 +66,8 @@ static char *settle_with(void **state, const struct machine *m, enum settle_prox
     pid_t child = fork();
     if (child == 0) {
         setenv("PATH", path, 1);
+        if (!freopen(words, "w", stdout))
+            _exit(98);
         execl("/bin/sh", "sh", "-c", here, (char *)NULL);
         _exit(99);
     }
@@ -186,6 +190,46 @@ static void the_docker_link_follows(void **state)
           "L+  /run/docker.sock   -    -    -     -   /run/user/1000/podman/podman.sock\n");
 }
 
+static void a_notice_is_told_once(void **state)
+{
+    struct error err;
+    const struct machine m = {.rootful = true, .import_native_ca = true};
+    cleanup_free char *folder = temp_path(state, "var/lib/podman-machine-vmnet");
+    cleanup_free char *notice = temp_path(state, "var/lib/podman-machine-vmnet/notice");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    put_text(notice, "the playbook failed:\nTASK\n");
+    free(settle(state, &m));
+    holds(state, "words", "the playbook failed:\nTASK\n");
+    free(settle(state, &m));
+    holds(state, "words", "");
+}
+
+static void certificates_go_when_they_are_not_wanted_any_more(void **state)
+{
+    struct error err;
+    struct machine m = {.rootful = true, .import_native_ca = true};
+    cleanup_free char *folder = temp_path(state, "var/lib/podman-machine-vmnet");
+    cleanup_free char *kept = temp_path(state, "var/lib/podman-machine-vmnet/host-ca-certs.pem");
+    cleanup_free char *anchors = temp_path(state, "etc/pki/ca-trust/source/anchors");
+    cleanup_free char *anchor = xasprintf("%s/host-ca-certs.pem", anchors);
+    put_program(state, "update-ca-trust");
+    put_program(state, "systemctl");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_ok(file_make_dirs(anchors, 0700, &err), err);
+    put_text(kept, "PEM");
+    put_text(anchor, "PEM");
+    cleanup_free char *wanted = settle(state, &m);
+    assert_string_equal(wanted, "");
+    assert_true(file_exists(anchor));
+    m.import_native_ca = false;
+    cleanup_free char *calls = settle(state, &m);
+    assert_non_null(strstr(calls, "update-ca-trust"));
+    assert_false(file_exists(anchor));
+    assert_false(file_exists(kept));
+    cleanup_free char *again = settle(state, &m);
+    assert_string_equal(again, "");
+}
+
 static void swap(void **state)
 {
     const struct machine m = {.resources = {.swap_mib = 2048}, .rootful = true};
@@ -239,10 +283,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxies),
-        cmocka_unit_test(engines_of_users),
         cmocka_unit_test(the_docker_link_follows),
+        cmocka_unit_test(a_notice_is_told_once),
+        cmocka_unit_test(certificates_go_when_they_are_not_wanted_any_more),
         cmocka_unit_test(swap),
         cmocka_unit_test(dns_of_networkd),
+        cmocka_unit_test(engines_of_users),
     };
     return cmocka_run_group_tests_name("settle", tests, temp_home_setup, temp_home_teardown);
 }
