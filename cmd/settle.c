@@ -153,6 +153,25 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
+// So that what runs already sees it. A user's manager keeps what it was started with, until told.
+static void add_reload(struct strbuf *script)
+{
+    strbuf_adds(script, "if [ -n \"$changed\" ]; then\n"
+                        "  systemctl daemon-reload\n"
+                        "  for bus in /run/user/*/bus; do\n"
+                        "    [ -S \"$bus\" ] || continue\n"
+                        "    user=$(stat -c %U \"$bus\")@\n"
+                        "    systemctl --user -M \"$user\" unset-environment");
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        strbuf_addf(script, " %s", variables[i]);
+    strbuf_adds(script, " || true\n"
+                        "    systemctl --user -M \"$user\" daemon-reload || true\n"
+                        "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
+                        "  done\n"
+                        "  systemctl try-restart podman.service || true\n"
+                        "fi\n");
+}
+
 char *settle_script(const struct machine *m, enum settle_proxies proxies)
 {
     CLEANUP(strbuf_release) struct strbuf script = STRBUF_INIT;
@@ -170,16 +189,7 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
         strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit $dns\n");
     if (proxies == SETTLE_PROXIES)
         add_proxies(&script);
-    strbuf_adds(&script, "if [ -n \"$changed\" ]; then\n"
-                         "  systemctl daemon-reload\n"
-                         "  for bus in /run/user/*/bus; do\n"
-                         "    [ -S \"$bus\" ] || continue\n"
-                         "    user=$(stat -c %U \"$bus\")@\n"
-                         "    systemctl --user -M \"$user\" daemon-reload || true\n"
-                         "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
-                         "  done\n"
-                         "  systemctl try-restart podman.service || true\n"
-                         "fi\n");
+    add_reload(&script);
     if (m->rootful_changed) {
         cleanup_free char *socket = guest_socket(m, m->rootful);
         cleanup_free char *line =

@@ -120,7 +120,7 @@ static void engines_of_users(void **state)
     cleanup_free char *wanted = xasprintf("systemctl --user -M %s@ daemon-reload\n"
                                           "systemctl --user -M %s@ try-restart podman.service\n"
                                           "systemctl try-restart podman.service\n",
-                                          user->pw_name, user->pw_name);
+                                          user->pw_name, user->pw_name, user->pw_name);
     assert_non_null(strstr(calls, wanted));
 }
 
