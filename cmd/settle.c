@@ -54,6 +54,18 @@ static void add_quoted(struct strbuf *out, const char *text, const char *special
     strbuf_addc(out, '"');
 }
 
+// environment.d takes the quotes off first and expands after that: "$$" is one '$' then.
+static void add_for_systemd(struct strbuf *out, const char *value)
+{
+    CLEANUP(strbuf_release) struct strbuf doubled = STRBUF_INIT;
+    for (; *value; value++) {
+        if (*value == '$')
+            strbuf_addc(&doubled, '$');
+        strbuf_addc(&doubled, *value);
+    }
+    add_quoted(out, doubled.text, "\"\\$", false);
+}
+
 // A line that puts the text into a file, if it is another one; `changed` is set then.
 static void add_file(struct strbuf *script, const char *path, const char *text)
 {
@@ -95,7 +107,7 @@ static void add_proxies(struct strbuf *script)
         strbuf_adds(&systemd, systemd.length ? " " : "[Manager]\nDefaultEnvironment=");
         add_quoted(&systemd, pair, "\"\\", true);
         strbuf_addf(&plain, "%s%s=", plain.length ? "\n" : "", variables[i]);
-        add_quoted(&plain, value, "\"\\$", false);
+        add_for_systemd(&plain, value);
         // PAM takes the quotes off, and knows no escapes.
         strbuf_addf(&pam, "%s%s=\"%.*s\"", pam.length ? "\n" : "", variables[i],
                     (int)strcspn(value, "\n"), value);
@@ -135,6 +147,25 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
+// So that what runs already sees it. A user's manager keeps what it was started with, until told.
+static void add_reload(struct strbuf *script)
+{
+    strbuf_adds(script, "if [ -n \"$changed\" ]; then\n"
+                        "  systemctl daemon-reload\n"
+                        "  for bus in /run/user/*/bus; do\n"
+                        "    [ -S \"$bus\" ] || continue\n"
+                        "    user=$(stat -c %U \"$bus\")@\n"
+                        "    systemctl --user -M \"$user\" unset-environment");
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        strbuf_addf(script, " %s", variables[i]);
+    strbuf_adds(script, " || true\n"
+                        "    systemctl --user -M \"$user\" daemon-reload || true\n"
+                        "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
+                        "  done\n"
+                        "  systemctl try-restart podman.service || true\n"
+                        "fi\n");
+}
+
 char *settle_script(const struct machine *m, enum settle_proxies proxies)
 {
     CLEANUP(strbuf_release) struct strbuf script = STRBUF_INIT;
@@ -153,14 +184,7 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
         strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit $dns\n");
     if (proxies == SETTLE_PROXIES)
         add_proxies(&script);
-    strbuf_adds(&script, "if [ -n \"$changed\" ]; then\n"
-                         "  systemctl daemon-reload\n"
-                         "  for bus in /run/user/*/bus; do\n"
-                         "    [ ! -S \"$bus\" ] || systemctl --user -M \"$(stat -c %U \"$bus\")@\" "
-                         "daemon-reload || true\n"
-                         "  done\n"
-                         "  systemctl try-restart podman.service || true\n"
-                         "fi\n");
+    add_reload(&script);
     if (m->rootful_changed) {
         cleanup_free char *socket = guest_socket(m, m->rootful);
         cleanup_free char *line =

@@ -13,7 +13,8 @@
 #   engine           images: against qemu-img, full disks, kills, servers that do it wrong
 #   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
-#   vm               the program, real QEMU, a real guest, a real podman client; the macOS rows over
+#   vm               the program, real QEMU, a real guest, podman clients old and new, the docker
+#                    CLI, what Podman Desktop, testcontainers and ramalama call; the macOS rows over
 #                    stand-ins for macOS' tools
 #
 #   --quick       gcc only; no lifecycle, no engine
@@ -138,10 +139,22 @@ tidy() {
 }
 
 # shellcheck disable=SC2317
+# got PROGRAM NAME [SUITE]: a client of Debian's, kept in the cache.
+got() {
+  local folder=$cache/clients/$2
+  [ -x "$folder/$1" ] || contrib/guest/get-client.sh "$1" "$folder" "${@:3}"
+}
+
 # The conformance tests use it too, so it comes before them.
+# shellcheck disable=SC2317
 client() {
-  mkdir -p "$cache"
-  [ -x "$cache/client/podman" ] || contrib/guest/get-podman-client.sh "$cache/client"
+  got podman podman
+}
+
+# What else people have: podman of the two releases before, docker's own client.
+# shellcheck disable=SC2317
+clients() {
+  got podman podman-5 trixie && got podman podman-4 bookworm && got docker docker
 }
 
 # shellcheck disable=SC2317
@@ -205,8 +218,8 @@ if CC=gcc phase "build with sanitizers" compile "$out/asan" -Dwerror=false \
 fi
 phase "macos" macos && { grep '^SKIPPED' "$logs/macos.log" || true; }
 if [ -n "$vm" ]; then
-  mkdir -p "$cache"
   phase "guest images and QEMU" guests &&
+    phase "other clients" clients &&
     tests "vm" "$out/gcc" --suite vm
 fi
 finish

@@ -73,7 +73,7 @@ if [ "${version:-0}" -lt 5 ]; then
   client=$keep/client/podman
   if [ ! -x "$client" ]; then
     contrib/install-deps.sh guest
-    as_root contrib/guest/get-podman-client.sh "$keep/client"
+    as_root contrib/guest/get-client.sh podman "$keep/client"
   fi
 fi
 

@@ -10,118 +10,19 @@ test, and after a failed step those that need it are not tried.
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
+from harness import BUSYBOX, CLIENT, Failed, check  # noqa: E402
+
 FLAVOUR = sys.argv[1] if len(sys.argv) > 1 else "fast"
-BINARY = os.environ.get("PMV_BINARY", "build/cmd/podman-machine-vmnet")
-CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
-                     "podman-machine-vmnet-tests")
-IMAGE = os.path.join(CACHE, FLAVOUR, "guest.qcow2")
-CLIENT = os.path.join(CACHE, "client/podman")
-BUSYBOX = os.path.join(CACHE, "busybox.tar")
+IMAGE = harness.image(FLAVOUR)
 NAME = "vmtest"
-
-
-class Failed(Exception):
-    pass
-
-
-def check(condition, text):
-    if not condition:
-        raise Failed(text)
-
-
-class World:
-    def __init__(self):
-        qemu, virtiofsd = find_program("qemu"), find_program("virtiofsd")
-        # Not below /tmp, which may be memory: the disk is 3 GB.
-        self.top = tempfile.mkdtemp(prefix="pmv-vm.", dir="/var/tmp")
-        self.home = os.path.join(self.top, "home")
-        self.run_dir = os.path.join(self.top, "run")
-        self.anchors = os.path.join(self.top, "anchors")
-        for folder in (self.home, self.run_dir, self.anchors):
-            os.mkdir(folder, 0o700)
-        self.env = {
-            "HOME": self.home, "XDG_RUNTIME_DIR": self.run_dir, "LANG": "C.UTF-8",
-            "PATH": f"{os.path.dirname(qemu)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "CONTAINERS_HELPER_BINARY_DIR": os.path.dirname(virtiofsd),
-            "PMV_TEST": self.top, "PODMAN_MACHINE_VMNET_ANCHORS": self.anchors,
-        }
-        self.config = os.path.join(self.home, ".config/containers")
-        self.shared = os.path.join(self.top, "it's \"shared\", ü=é")
-        self.read_only = os.path.join(self.top, "ro")
-        self.plain = os.path.join(self.top, "plain")
-        for folder in (self.shared, self.read_only, self.plain):
-            os.mkdir(folder)
-            os.chmod(folder, 0o777)
-            with open(os.path.join(folder, "example"), "w", encoding="utf-8") as file:
-                file.write("from the host\n")
-
-    def run(self, *argv, stdin=None, timeout=900, code=0):
-        begun = time.monotonic()
-        try:
-            done = subprocess.run(argv, env=self.env, input=stdin, capture_output=True, text=True,
-                                  timeout=timeout, cwd=self.top,
-                                  stdin=None if stdin is not None else subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as error:
-            raise Failed(f"{' '.join(argv)}: not within {timeout} s\n{error.stdout}\n{error.stderr}")
-        shown = f"{' '.join(argv)}: exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
-        check(code is None or done.returncode == code, shown)
-        print(f"#   {time.monotonic() - begun:6.1f} s  {os.path.basename(argv[0])} "
-              + " ".join(argv[1:])[:80], flush=True)
-        return done
-
-    def program(self, *argv, **more):
-        return self.run(os.path.abspath(BINARY), *argv, **more)
-
-    def podman(self, connection, *argv, **more):
-        return self.run(CLIENT, "-c", connection, *argv, **more)
-
-    def machine(self, *parts):
-        return os.path.join(self.home, ".local/share/podman-machine-vmnet/machines", NAME, *parts)
-
-    def processes(self):
-        mark, found = f"PMV_TEST={self.top}".encode(), []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    if mark in file.read().split(b"\0"):
-                        found.append(int(pid))
-            except OSError:
-                pass
-        return found
-
-    def state(self):
-        return json.loads(self.program("inspect", NAME).stdout)[0]["State"]
-
-    def connections(self):
-        path = os.path.join(self.home, ".config/containers/podman-connections.json")
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)["Connection"]
-
-    def clean_up(self):
-        for pid in self.processes():
-            try:
-                os.kill(pid, 9)
-            except ProcessLookupError:
-                pass
-        time.sleep(0.5)
-        shutil.rmtree(self.top, ignore_errors=True)
-
-    def print_logs(self):
-        for name in ("monitor.log", "vm.log", "serial.log", "status.json", "last-exit.json"):
-            try:
-                with open(self.machine(name), encoding="utf-8", errors="replace") as file:
-                    text = file.read()[-6000:]
-            except OSError:
-                continue
-            print(f"# {name}\n" + "\n".join("#   " + line for line in text.splitlines()))
 
 
 # --- the steps, in order ------------------------------------------------------------------------
@@ -152,8 +53,18 @@ def certificate(world, name):
         return file.read()
 
 
+def lay_out(world):
+    """What the machine shares, and the certificates that this host trusts."""
+    world.share()
+    world.config = os.path.join(world.home, ".config/containers")
+    world.anchors = os.path.join(world.top, "anchors")
+    os.mkdir(world.anchors)
+    world.env["PODMAN_MACHINE_VMNET_ANCHORS"] = world.anchors
+
+
 def init(world):
     """init"""
+    lay_out(world)
     more = [word for volume in volumes(world) for word in ("--volume", volume)]
     if FLAVOUR == "fast":  # the stock one would look for ansible-core on the net
         path = os.path.join(world.top, "play.yaml")
@@ -437,9 +348,8 @@ def taken_port(world):
 
 def api_socket(world):
     """podman's API at the socket on the host"""
-    path = os.path.join(world.run_dir, "podman", f"{NAME}-api.sock")
     out = world.run("curl", "-sS", "-m", "60", "--retry", "5", "--retry-connrefused",
-                    "--unix-socket", path, "http://d/_ping").stdout
+                    "--unix-socket", world.api_socket(), "http://d/_ping").stdout
     check(out == "OK", out)
 
 
@@ -518,60 +428,5 @@ STEPS = {
 VITAL = (init, start, import_image, set_dns, start_again)
 
 
-def find_program(name):
-    try:
-        with open(os.path.join(CACHE, name + "-path"), encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
-def missing():
-    """Why there can be no real guest here, or None."""
-    absent = [path for path in (IMAGE, CLIENT, BUSYBOX) if not os.path.exists(path)]
-    absent += [name for name in ("qemu", "virtiofsd") if not find_program(name)]
-    return f"contrib/check.sh makes what is missing: {absent[0]}" if absent else None
-
-
-def skip(reason):
-    """Under CI nothing may be missing."""
-    if os.environ.get("CI") == "true":
-        print(f"1..1\nnot ok 1 - {reason}")
-        return 1
-    print(f"1..0 # SKIP {reason}")
-    return 0
-
-
-def run_steps(world, steps, vital):
-    broken = None
-    wrong = 0
-    print(f"1..{len(steps)}", flush=True)
-    try:
-        for number, step in enumerate(steps, 1):
-            begun = time.monotonic()
-            try:
-                check(not broken, f"not tried: {broken} failed")
-                step(world)
-                word = "ok"
-            except Failed as failed:
-                print("\n".join("# " + line for line in str(failed).splitlines()))
-                word = "not ok"
-                wrong += 1
-                if not broken:
-                    world.print_logs()
-                if step in vital and not broken:
-                    broken = step.__name__
-            print(f"{word} {number} - {step.__doc__} ({time.monotonic() - begun:.1f} s)",
-                  flush=True)
-    finally:
-        world.clean_up()
-    return 1 if wrong else 0
-
-
-def main():
-    reason = missing()
-    return skip(reason) if reason else run_steps(World(), STEPS, VITAL)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.main(NAME, STEPS, VITAL, (IMAGE, CLIENT, BUSYBOX)))

@@ -23,28 +23,27 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 MACOS = os.path.join(HERE, "../support/macos")
 sys.path[:0] = [HERE, MACOS]
+import harness  # noqa: E402
 import network  # noqa: E402
-import test_machine  # noqa: E402
-from test_machine import BUSYBOX, CLIENT, IMAGE, Failed, check  # noqa: E402
+from harness import BUSYBOX, CLIENT, Failed, check  # noqa: E402
 
+IMAGE = harness.image("fast")
 NOWHERE = "/nonexistent/dhcpd_leases"
 START_S = 600
 EMULATION_FAULT = "Kernel panic - not syncing: IO-APIC + timer doesn't work!"
 
 
-class World(test_machine.World):
+class World(harness.World):
     def __init__(self):
-        super().__init__()
+        super().__init__("a")
         self.network = network.World(os.path.join(self.top, "world"))
         self.network.__enter__()
-        self.bin = os.path.join(self.top, "bin")
-        os.mkdir(self.bin)
         for name in ("vmnet-run", "vmnet-helper", "krunkit", "vfkit"):
             os.symlink(os.path.join(MACOS, name), os.path.join(self.bin, name))
         self.env |= self.network.environment | {
             "PODMAN_MACHINE_VMNET_MACOS": "26.2", "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-            "PMV_QEMU": test_machine.find_program("qemu"),
-            "PMV_VIRTIOFSD": test_machine.find_program("virtiofsd"), "PATH": f"{self.bin}:{self.env['PATH']}"}
+            "PMV_QEMU": harness.find_program("qemu"),
+            "PMV_VIRTIOFSD": harness.find_program("virtiofsd")}
 
     def clean_up(self):
         super().clean_up()
@@ -76,7 +75,7 @@ class World(test_machine.World):
                     continue
                 print(f"# {name}/{file}\n" + "\n".join("#   " + s for s in text.splitlines()))
 
-    def inspect(self, name):
+    def inspect(self, name="a"):
         return json.loads(self.program("inspect", name).stdout)[0]
 
     def ssh(self, name, command, **more):
@@ -168,6 +167,7 @@ def was_clean(world, name):
 
 def init(world):
     """vmnet-krunkit: init"""
+    world.share()
     done = world.program("init", "--provider", "vmnet-krunkit", "--image", IMAGE, "--disk-size",
                          "6", "--cpus", "2", "--memory", "1536",
                          "--volume", f"{world.shared}:/mnt/both ways",
@@ -216,7 +216,7 @@ def volumes(world):
     check(world.ssh("a", "cat '/mnt/both ways/example' /mnt/read/example") ==
           "from the host\nfrom the host", "not seen in the guest")
     world.ssh("a", "echo from the guest >'/mnt/both ways/guest'")
-    check(test_machine.read(os.path.join(world.shared, "guest")) == "from the guest\n", "not here")
+    check(world.read(os.path.join(world.shared, "guest")) == "from the guest\n", "not here")
     world.program("ssh", "--username", "root", "a", "touch /mnt/read/x", code=1)
     check(os.listdir(world.read_only) == ["example"], "the read-only folder was changed")
 
@@ -369,14 +369,14 @@ VITAL = (init, first_boot, two_machines, host_reboot)
 
 
 def main():
-    reason = test_machine.missing() or network.missing()
+    reason = harness.missing((IMAGE, CLIENT, BUSYBOX)) or network.missing()
     if reason:
-        return test_machine.skip(reason)
+        return harness.skip(reason)
     network.enter()
     world = World()
     wanted = os.environ.get("PMV_STEPS", "").split()
     steps = [step for step in STEPS if not wanted or step.__name__ in wanted]
-    return test_machine.run_steps(world, steps, VITAL)
+    return harness.run_and_clean_up(world, steps, VITAL)
 
 
 if __name__ == "__main__":
