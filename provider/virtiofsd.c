@@ -97,7 +97,6 @@ static void become(const struct strvec *argv, const char *folder, int listener, 
         dup2(log, STDERR_FILENO) >= 0 && dup2(kept, LISTENER_FD) >= 0 && chdir(folder) == 0) {
         close(log);
         close(kept);
-        process_reset_signals();
         process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
@@ -115,7 +114,7 @@ static int start_one(pid_t *pid, const struct tools *tools, const struct share *
     add_words(&argv, tools, share);
     cleanup_free char *line = strvec_quote(&argv);
     log_info("running %s in '%s'", line, share->path);
-    *pid = fork();
+    *pid = process_fork();
     if (*pid < 0)
         return error_errno(err, "cannot start '%s'", tools->virtiofsd);
     if (*pid == 0)
