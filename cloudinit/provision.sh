@@ -386,7 +386,7 @@ services() {
     systemctl --no-block start avahi-daemon.service || :
   fi
   if selinux_on && has restorecon; then
-    restorecon -R "$root$home/.config" "$root/var/lib/systemd/linger" "$root/etc/localtime" || :
+    restorecon -R "$root$home" "$root/var/lib/systemd/linger" "$root/etc/localtime" || :
   fi
 
   enabled system podman.socket || must systemctl --no-reload enable podman.socket
