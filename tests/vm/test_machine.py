@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The podman-machine-vmnet authors
 # SPDX-License-Identifier: Apache-2.0
-"""test_machine.py fast|stock
+"""test_machine.py fast|stock|selinux
 
 The whole road with nothing made up: our program, real QEMU, a Debian guest, a real podman client
-over the connections that we registered. One machine and two boots for all of it; each step is one
-test, and after a failed step those that need it are not tried.
+over the connections that we registered. One machine and at most two boots for all of it; each step
+is one test, and after a failed step those that need it are not tried.
 """
 
 import json
@@ -73,13 +73,16 @@ class World:
     def machine(self, *parts):
         return os.path.join(self.home, ".local/share/podman-machine-vmnet/machines", NAME, *parts)
 
-    def processes(self):
+    def processes(self, word=""):
         mark, found = f"PMV_TEST={self.top}".encode(), []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as file:
-                    if mark in file.read().split(b"\0"):
-                        found.append(int(pid))
+                    ours = mark in file.read().split(b"\0")
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    argv = file.read().replace(b"\0", b" ").decode(errors="replace")
+                if ours and word in argv:
+                    found.append(int(pid))
             except OSError:
                 pass
         return found
@@ -278,13 +281,60 @@ def remove_stopped(world):
     check(not world.connections().get("Connections"), str(world.connections()))
 
 
+def as_root(world, command):
+    return world.program("ssh", "--username", "root", NAME, command).stdout
+
+
+def our_rules(world):
+    return [name for name in as_root(world, "semodule -l").split() if name.startswith("pmv_")]
+
+
+def enforcing(world):
+    """SELinux enforces, and knows the program that set the guest up"""
+    check(as_root(world, "getenforce") == "Enforcing\n", "SELinux does not enforce")
+    check("pmv_sshd_connect" in our_rules(world), "the rules are not there")
+    label = as_root(world, "stat -c %C /usr/local/sbin/podman-machine-vmnet-provision")
+    check(":bin_t:" in label, label)
+    check("sshd_t" in as_root(world, "ps -o label= -C sshd-session"), "sshd is not confined")
+
+
+def refused(world):
+    """without the rules SELinux refuses podman's API over ssh"""
+    as_root(world, "semodule -r " + " ".join(our_rules(world)))
+    for connection in (NAME, NAME + "-root"):
+        done = world.podman(connection, "version", code=125)
+        check("open failed" in done.stderr, done.stderr)
+    # That it is SELinux which refuses:
+    as_root(world, "setenforce 0")
+    version(world)
+    as_root(world, "setenforce 1")
+    world.podman(NAME, "version", code=125)
+
+
+def repaired(world):
+    """start finds the API refused, installs the rules, and proves it"""
+    # A new monitor takes the VM over, and waits for what each start waits for.
+    for pid in world.processes(" monitor "):
+        os.kill(pid, 9)
+    done = world.program("start", "--timeout", "1500", NAME, timeout=1600)
+    check(f'Machine "{NAME}" started successfully\n' in done.stdout, done.stdout)
+    with open(world.machine("monitor.log"), encoding="utf-8") as file:
+        log = file.read()
+    check("taking over the VM" in log, log)
+    check(log.count("applying the SELinux rules") == 1, log)
+    version(world)
+    check(as_root(world, "getenforce") == "Enforcing\n", "SELinux does not enforce")
+    check("pmv_sshd_connect" in our_rules(world), "the rules are not there")
+
+
 STEPS = {
     "fast": [init, start, ssh, disk, version, import_image, run_rootless, run_rootful,
              published_port, api_socket, set_dns, start_again, remove],
     "stock": [init, start, ssh, version, import_image, run_rootless, run_rootful, remove_stopped],
+    "selinux": [init, start, enforcing, version, refused, repaired, remove],
 }[FLAVOUR]
 # Without these there is nothing to test further.
-VITAL = (init, start, import_image, set_dns, start_again)
+VITAL = (init, start, import_image, set_dns, start_again, refused)
 
 
 def find_qemu():
