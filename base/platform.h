@@ -15,7 +15,9 @@
 extern const char *const platform_name;             // "darwin" or "linux", as Go says it
 extern const char *const platform_default_provider; // "vmnet-krunkit", "vmnet-vfkit" or "qemu"
 extern const char *const platform_providers[];      // those that can run here, up to NULL
-extern const char *const platform_program_dirs[];   // where helpers live besides $PATH, up to NULL
+// podman's default volumes, as init's --volume takes them, up to NULL.
+extern const char *const platform_volumes[];
+extern const char *const platform_program_dirs[]; // where helpers live besides $PATH, up to NULL
 
 // The machine's architecture as images spell it: "aarch64" or "x86_64".
 const char *platform_arch(void);

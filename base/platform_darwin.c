@@ -26,6 +26,9 @@ const char *const platform_default_provider = "vmnet-vfkit";
 const char *const platform_providers[] = {"vmnet-vfkit", NULL};
 #endif
 
+const char *const platform_volumes[] = {"/Users:/Users", "/private:/private",
+                                        "/var/folders:/var/folders", NULL};
+
 // vmnet-helper: `bin` from 1.0 on, `libexec` before, /opt by its own installer; podman's
 // installer brings krunkit and vfkit to /opt/podman/bin. launchd and desktop programs do not
 // have Homebrew on $PATH.

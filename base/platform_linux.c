@@ -21,6 +21,7 @@
 const char *const platform_name = "linux";
 const char *const platform_default_provider = "qemu";
 const char *const platform_providers[] = {"qemu", NULL};
+const char *const platform_volumes[] = {"$HOME:$HOME", NULL};
 const char *const platform_program_dirs[] = {"/usr/libexec", "/usr/lib/qemu", NULL};
 
 const char *platform_arch(void)

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ char *process_lasting_path(const char *executable, const char *const *dirs)
     return same ? steal_string(&found) : xstrdup(executable);
 }
 
-static int open_pipe(int ends[2], struct error *err)
+int process_pipe(int ends[2], struct error *err)
 {
     if (pipe(ends) < 0)
         return error_errno(err, "cannot make a pipe");
@@ -129,11 +130,11 @@ int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *o
     log_debug("running %s", shown);
 
     int out_pipe[2], err_pipe[2];
-    if (open_pipe(out_pipe, err) < 0)
+    if (process_pipe(out_pipe, err) < 0)
         return -1;
     cleanup_close int out_read = out_pipe[0];
     cleanup_close int out_write = out_pipe[1];
-    if (open_pipe(err_pipe, err) < 0)
+    if (process_pipe(err_pipe, err) < 0)
         return -1;
     cleanup_close int err_read = err_pipe[0];
     cleanup_close int err_write = err_pipe[1];
@@ -220,6 +221,20 @@ void process_reset_signals(void)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return;
+    limit.rlim_cur = 10240; // macOS takes no more than its OPEN_MAX, whatever it says
+    if (limit.rlim_cur > before)
+        setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void process_end(pid_t *pid)

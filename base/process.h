@@ -15,6 +15,9 @@
 // Other programs. Always an argv vector, never a shell; every descriptor that we open is
 // close-on-exec, so a child gets 0, 1, 2 and what is named here.
 
+// A pipe, both ends close-on-exec.
+int process_pipe(int ends[2], struct error *err);
+
 // The absolute path of `name`: as it is when it holds a slash, else the first executable file
 // in the NULL-terminated `dirs` (may be NULL) and then in $PATH. The caller frees; NULL: none.
 char *process_find(const char *name, const char *const *dirs);
@@ -39,7 +42,8 @@ int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct str
 int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
                  struct strbuf *words, int *wait_status, struct error *err);
 
-// "exit status 3", "killed by signal 9 (Killed)". The caller frees.
+// "exit status 3", "killed by signal 9 (Killed)", "exit status 137, as after signal 9 (Killed)".
+// The caller frees.
 char *process_describe_status(int wait_status);
 
 // Runs to the end with our own stdin, stdout (or nothing, when `quiet`) and stderr. `wait_status`
@@ -51,6 +55,10 @@ int process_exec(const struct strvec *argv, struct error *err);
 
 // For a child before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
+
+// For a child that will have many files open, as one that serves folders does: as many as it may.
+// (macOS starts programs with a limit of 256.)
+void process_raise_file_limit(void);
 
 // Kills a child and waits for it; then the variable is 0, as it may be before.
 void process_end(pid_t *pid);

@@ -14,6 +14,7 @@
 #include "cloudinit/agent.h"
 #include "cloudinit/pack.h"
 #include "cloudinit/provision.h"
+#include "cloudinit/volumes.h"
 
 // Takes the reference to `root`.
 static int dump(json_t *root, const char *header, char **text, struct error *err)
@@ -62,35 +63,36 @@ static char *boot_command(const struct seed *seed)
 static const char sshd_config[] = "PermitRootLogin prohibit-password\n"
                                   "PasswordAuthentication no\n"
                                   "KbdInteractiveAuthentication no\n"
-                                  "AllowStreamLocalForwarding yes\n";
+                                  "AllowStreamLocalForwarding yes\n"
+                                  "AllowTcpForwarding yes\n";
 
-static json_t *write_program(const char *path, const char *text, struct error *err)
+// Appends to `files`.
+static int add_packed(json_t *files, const char *path, const char *permissions, const char *text,
+                      struct error *err)
 {
     cleanup_free char *packed = NULL;
     if (pack_text(text, &packed, err) < 0)
-        return NULL;
-    return json_pack("{s:s, s:s, s:s, s:s}", "path", path, "permissions", "0755", "encoding",
-                     "gz+b64", "content", packed);
+        return -1;
+    json_array_append_new(files, json_pack("{s:s, s:s, s:s, s:s}", "path", path, "permissions",
+                                           permissions, "encoding", "gz+b64", "content", packed));
+    return 0;
 }
 
 static json_t *write_files(const struct seed *seed, struct error *err)
 {
     cleanup_free char *provision = provision_script(seed);
     cleanup_free char *agent = seed->vsock ? agent_script(seed) : NULL;
+    cleanup_free char *volumes = seed->volumes ? volumes_script(seed) : NULL;
     cleanup_json json_t *files = json_array();
-    json_t *program = write_program(seed->provision_program, provision, err);
-    if (!program)
+    if (add_packed(files, seed->provision_program, "0755", provision, err) < 0)
         return NULL;
-    json_array_append_new(files, program);
     json_array_append_new(files, json_pack("{s:s, s:s, s:s}", "path",
                                            "/etc/ssh/sshd_config.d/00-podman-machine-vmnet.conf",
                                            "permissions", "0600", "content", sshd_config));
-    if (agent) {
-        json_t *agent_program = write_program(seed->vsock->program, agent, err);
-        if (!agent_program)
-            return NULL;
-        json_array_append_new(files, agent_program);
-    }
+    if ((agent && add_packed(files, seed->vsock->program, "0755", agent, err) < 0) ||
+        (volumes && add_packed(files, seed->volumes->program, "0755", volumes, err) < 0) ||
+        (seed->playbook && add_packed(files, seed->playbook_file, "0600", seed->playbook, err) < 0))
+        return NULL;
     return json_incref(files);
 }
 

@@ -3,6 +3,8 @@
 
 #include "cloudinit/provision.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
 
 static const unsigned subid_first = 100000, subid_count = 1000000;
@@ -19,6 +21,15 @@ static unsigned subid_start(unsigned uid)
     return uid >= subid_first && uid - subid_first < subid_count ? uid + 1 : subid_first;
 }
 
+static bool shares_containers_config(const struct seed *seed)
+{
+    const struct seed_volumes *volumes = seed->volumes;
+    for (size_t i = 0; volumes && i < volumes->count; i++)
+        if (strcmp(volumes->items[i].target, volumes->containers_config) == 0)
+            return true;
+    return false;
+}
+
 char *provision_script(const struct seed *seed)
 {
     struct strbuf script = STRBUF_INIT;
@@ -31,7 +42,13 @@ char *provision_script(const struct seed *seed)
     set(&script, "ROOTFUL", seed->rootful ? "yes" : "");
     set(&script, "AGENT", seed->agent_vsock ? "yes" : "");
     set(&script, "VSOCK_PROGRAM", seed->vsock ? seed->vsock->program : NULL);
+    set(&script, "VOLUMES_PROGRAM", seed->volumes ? seed->volumes->program : NULL);
+    set(&script, "VOLUMES_UNIT", seed->volumes ? seed->volumes->unit : NULL);
+    set(&script, "CONTAINERS_SHARED", shares_containers_config(seed) ? "yes" : "");
+    set(&script, "PLAYBOOK", seed->playbook ? seed->playbook_file : NULL);
     set(&script, "TIMEZONE", seed->timezone);
+    if (seed->playbook)
+        strbuf_adds(&script, playbook_body);
     strbuf_adds(&script, provision_body);
     return strbuf_steal(&script);
 }

@@ -20,7 +20,7 @@ state=$root$STATE_FILE
 folder=${state%/*}
 log=$folder/log
 rule_folder=$root/usr/local/share/podman-machine-vmnet
-step=start
+step=start without=''
 [ -n "$root" ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
@@ -73,6 +73,7 @@ find_missing() {
   if [ -n "$AGENT" ] && lacks qemu-ga; then
     missing="$missing qemu-guest-agent" vital="$vital qemu-guest-agent"
   fi
+  if [ -n "$PLAYBOOK" ] && lacks ansible-playbook; then missing="$missing ansible-core"; fi
   if has dnf; then
     ! lacks newuidmap || missing="$missing shadow-utils"
     ! lacks avahi-daemon || missing="$missing avahi nss-mdns"
@@ -159,7 +160,11 @@ packages() {
     fail "$reason" "$(tail -n 6 "$log")"
   fi
   rm -f "$folder/installing"
-  [ -z "$missing" ] || say "going on without $missing"
+  if [ -n "$missing" ]; then
+    # shellcheck disable=SC2034 # playbook.sh tells of it
+    without=$(tail -n 3 "$log")
+    say "going on without $missing"
+  fi
 }
 
 ### control plane #################################################################################
@@ -267,6 +272,39 @@ selinux() {
   has semodule || fail "SELinux is on, but there is no semodule (package policycoreutils)"
   write_rules || fail "cannot write to '$rule_folder'"
   rules_loaded || must install_rules
+}
+
+### volumes #######################################################################################
+
+# Before basic.target, so before everything that may run a container; after the boot's tidying of
+# temporary folders, which a volume may be in.
+volumes() {
+  begin volumes
+  put "/etc/systemd/system/$VOLUMES_UNIT" "[Unit]
+Description=Mount the folders of this podman machine's host
+DefaultDependencies=no
+After=sysinit.target
+Before=basic.target shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=$VOLUMES_PROGRAM
+TimeoutStartSec=180
+
+[Install]
+WantedBy=multi-user.target"
+  # A file that is new on the host is seen by the next podman at the latest.
+  if [ -n "$CONTAINERS_SHARED" ]; then
+    put /etc/systemd/system/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-$VOLUMES_PROGRAM refresh"
+    put /etc/systemd/user/podman.service.d/podman-machine-vmnet.conf "[Service]
+ExecStartPre=-/usr/bin/sudo -n $VOLUMES_PROGRAM refresh"
+  fi
+  must systemctl daemon-reload
+  enabled system "$VOLUMES_UNIT" || must systemctl --no-reload enable "$VOLUMES_UNIT"
+  must systemctl start "$VOLUMES_UNIT"
 }
 
 ### user ##########################################################################################
@@ -425,8 +463,10 @@ begin packages
 packages
 [ -z "$AGENT" ] || agent
 ! selinux_on || selinux
+[ -z "$VOLUMES_PROGRAM" ] || volumes
 user
 services
+[ -z "$PLAYBOOK" ] || playbook
 # What `done` says must not be lost to a power cut that comes after it.
 sync
 set_state 'done'

@@ -119,6 +119,15 @@ int seed_check(const struct seed *seed, struct error *err)
          check(is_path(vsock->api_root_socket), "API socket", vsock->api_root_socket, err) < 0 ||
          check(is_path(vsock->api_user_socket), "API socket", vsock->api_user_socket, err) < 0))
         return -1;
+    const struct seed_volumes *volumes = seed->volumes;
+    if (volumes &&
+        (check(is_path(volumes->program), "volumes program", volumes->program, err) < 0 ||
+         check(made_of(volumes->unit, name_characters), "volumes unit", volumes->unit, err) < 0 ||
+         check(is_path(volumes->state_file), "volumes file", volumes->state_file, err) < 0))
+        return -1;
+    if (seed->playbook &&
+        check(is_path(seed->playbook_file), "playbook file", seed->playbook_file, err) < 0)
+        return -1;
     return check(is_path(seed->provision_program), "provisioning program", seed->provision_program,
                  err);
 }

@@ -17,6 +17,22 @@ struct seed_vsock {
     const char *api_root_socket, *api_user_socket;
 };
 
+struct seed_volume {
+    const char *tag;    // as the hypervisor gives it
+    const char *target; // any absolute path
+    bool read_only;
+};
+
+// The host's folders, mounted at every boot before anything of podman's.
+struct seed_volumes {
+    const struct seed_volume *items;
+    size_t count;
+    const char *program;           // in the guest: where the script that mounts them is kept
+    const char *unit;              // in the guest: the systemd unit that runs it
+    const char *state_file;        // in the guest: what became of them (provider/guest.h)
+    const char *containers_config; // a target that is laid over what the guest has there
+};
+
 // What a guest is told at its first boot, as a NoCloud volume. Borrows everything.
 struct seed {
     const char *instance_id; // fixed for the life of the machine: a new one would re-run it all
@@ -26,16 +42,19 @@ struct seed {
     bool rootful;            // where /run/docker.sock points
     const char *public_key;  // one line of authorized_keys, for root and for the user
     const char *host_key;    // the guest's OpenSSH private host key (ed25519), PEM text
-    const char *host_key_public;    // its public line
-    const char *mac;                // "52:54:00:12:34:56"; the interface that gets DHCP
-    const char *const *dns;         // addresses, up to NULL; asked before those that DHCP gives
-    const char *timezone;           // "Europe/Berlin"; NULL or empty: leave as it is
-    bool agent_vsock;               // qemu-guest-agent listens on vsock 1234 (krunkit, vfkit)
-    const struct seed_vsock *vsock; // NULL: the hypervisor has none
-    const char *state_file;         // in the guest: where provisioning reports (provider/guest.h)
-    const char *provision_program;  // in the guest: where the provisioning script is kept
-    const char *provision_unit;     // in the guest: the systemd unit that runs it
-    const char *provider_name;      // written to the marker /etc/podman-machine-vmnet
+    const char *host_key_public;        // its public line
+    const char *mac;                    // "52:54:00:12:34:56"; the interface that gets DHCP
+    const char *const *dns;             // addresses, up to NULL; asked before those that DHCP gives
+    const char *timezone;               // "Europe/Berlin"; NULL or empty: leave as it is
+    bool agent_vsock;                   // qemu-guest-agent listens on vsock 1234 (krunkit, vfkit)
+    const struct seed_vsock *vsock;     // NULL: the hypervisor has none
+    const struct seed_volumes *volumes; // NULL: none
+    const char *state_file;        // in the guest: where provisioning reports (provider/guest.h)
+    const char *playbook;          // an Ansible playbook's text; NULL: none
+    const char *playbook_file;     // in the guest: where it is kept until it is run
+    const char *provision_program; // in the guest: where the provisioning script is kept
+    const char *provision_unit;    // in the guest: the systemd unit that runs it
+    const char *provider_name;     // written to the marker /etc/podman-machine-vmnet
 };
 
 // EINVAL, with the field's name, when a value cannot be used. seed_write() asks it too.

@@ -175,6 +175,7 @@ static int read_fields(struct config *config, const json_t *root, struct error *
         json_get_string(machine, "image", &config->image, err) < 0 ||
         json_get_string(machine, "user", &config->user, err) < 0 ||
         json_get_string(machine, "provider", &config->provider, err) < 0 ||
+        json_get_bool(machine, "import_native_ca", &config->import_native_ca, err) < 0 ||
         json_get_string(containers, "tz", &config->timezone, err) < 0 ||
         get_strings(machine, "volumes", &config->volumes, &config->volumes_given, err) < 0)
         return -1;

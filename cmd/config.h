@@ -16,6 +16,7 @@ struct config {
     uint64_t cpus, memory_mib, disk_gib; // 0: not said
     char *image, *user, *provider;       // NULL: not said
     char *timezone;
+    bool import_native_ca;
     struct strvec volumes;
     bool volumes_given;
 };

@@ -32,7 +32,8 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         return -1;
     cleanup_free char *socket = machine_path(m.name, MACHINE_API_SOCKET);
     cleanup_free char *url = xasprintf("unix://%s", socket);
-    const char *host = now.status.host;
+    // ssh may lead through this host while the machine has an address of its own.
+    const char *host = now.status.address ? now.status.address : now.status.host;
     shell_export(&out, shell, "DOCKER_HOST", url);
     shell_export(&out, shell, "CONTAINER_HOST", url);
     // Published ports are on the machine's own address; testcontainers would look at localhost.

@@ -4,13 +4,9 @@
 #include "cmd/foreign.h"
 
 #include <errno.h>
-#include <unistd.h>
-
-#include "base/log.h"
 
 void foreign_release(struct foreign *foreign)
 {
-    strvec_release(&foreign->volumes);
     strvec_release(&foreign->usb);
 }
 
@@ -23,21 +19,5 @@ int foreign_check(const struct foreign *foreign, const char *provider, struct er
         return error_set(err, ENOTSUP,
                          "--ignition-path is not supported: the guest is a cloud image, which "
                          "cloud-init sets up and not Ignition");
-    if (foreign->import_native_ca.given && foreign->import_native_ca.value)
-        return error_set(
-            err, ENOTSUP,
-            "--import-native-ca is not supported: copy the certificates to the "
-            "machine's /etc/pki/ca-trust/source/anchors and run update-ca-trust there");
-    if (foreign->playbook && access(foreign->playbook, R_OK) < 0)
-        return error_set(err, errno, "open %s: %s", foreign->playbook,
-                         errno == ENOENT ? "no such file or directory" : "permission denied");
     return 0;
-}
-
-void foreign_tell(const struct foreign *foreign)
-{
-    if (foreign->volumes_given)
-        log_warn("volumes are not mounted into the machine yet");
-    if (foreign->playbook) // Podman Desktop always gives one, to set registries up
-        log_warn("the playbook '%s' is not run in the machine yet", foreign->playbook);
 }

@@ -8,18 +8,14 @@
 
 // Options of podman's init for what a machine of ours has not, or not yet.
 struct foreign {
-    const char *volume_driver, *ignition_path, *playbook;
-    struct option_bool user_mode_networking, tls_verify, import_native_ca, reexec;
-    struct strvec volumes, usb;
-    bool volumes_given;
+    const char *volume_driver, *ignition_path;
+    struct option_bool user_mode_networking, tls_verify, reexec;
+    struct strvec usb;
 };
 
 void foreign_release(struct foreign *foreign);
 
 // Refuses what was asked for and cannot be had.
 int foreign_check(const struct foreign *foreign, const char *provider, struct error *err);
-
-// Tells of what is taken because podman's own tools always say it, and not done.
-void foreign_tell(const struct foreign *foreign);
 
 #endif

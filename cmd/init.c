@@ -47,9 +47,12 @@ static const uint64_t default_memory_mib = 2048;
 static const uint64_t default_disk_gib = 100;
 struct values {
     const char *provider, *image, *image_sha256, *username, *timezone, *identity;
+    const char *playbook;
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet;
     struct settings settings;
+    struct strbuf playbook_text;
+    struct strvec volumes;
     const char *format;
     struct option_uint swap;
     struct option_bool exist_ok;
@@ -59,6 +62,8 @@ struct values {
 static void values_release(struct values *values)
 {
     settings_release(&values->settings);
+    strbuf_release(&values->playbook_text);
+    strvec_release(&values->volumes);
     foreign_release(&values->foreign);
 }
 
@@ -85,10 +90,9 @@ static int check_provider(const struct provider **provider, const char *name,
 static int check_resources(const struct values *values, struct error *err)
 {
     if (resources_check_memory(values->memory.value, err) < 0 ||
-        resources_check_cpus(values->cpus.value, err) < 0 ||
-        resources_check_disk(values->disk_size.value, err) < 0)
+        resources_check_cpus(values->cpus.value, err) < 0)
         return -1;
-    return volumes_check(&values->foreign.volumes, err);
+    return resources_check_disk(values->disk_size.value, err);
 }
 
 // Whose ever it is: podman's commands would find the one or the other.
@@ -145,6 +149,8 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
     m->rootful = values->rootful.given ? values->rootful.value : provider->rootful_default;
+    m->import_native_ca = values->settings.import_native_ca.value;
+    m->localhost_ports = provider->network->user_mode;
     if (settings_apply(m, &values->settings, err) < 0)
         return -1;
     if (timezone_resolve(&m->timezone, values->timezone, err) < 0)
@@ -153,14 +159,16 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     return values->identity ? ssh_key_public(&public_key, m->ssh.identity, err) : 0;
 }
 
-static int lay_down(struct machine *m, const struct provider *provider, const char *raw,
-                    struct error *err)
+static int lay_down(struct machine *m, const struct values *values, const struct provider *provider,
+                    const char *raw, struct error *err)
 {
     cleanup_free char *folder = machine_folder(m->name);
     cleanup_free char *disk = machine_path(m->name, MACHINE_DISK);
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
-        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0)
+        (values->playbook && identity_keep_playbook(m, &values->playbook_text, err) < 0) ||
+        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
+        volumes_prepare(&m->mounts, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)
         return -1;
@@ -193,7 +201,9 @@ static int create(const char *name, const struct values *values, const struct pr
     uint64_t virtual_size;
 
     if (check_absent(name, err) < 0 || connection_check_free(connections, name, err) < 0 ||
-        check_resources(values, err) < 0 || fill_record(&m, name, values, provider, err) < 0 ||
+        check_resources(values, err) < 0 ||
+        volumes_read(&m.mounts, &values->volumes, values->username, err) < 0 ||
+        fill_record(&m, name, values, provider, err) < 0 ||
         image_resolve(&ref, values->image, values->image_sha256, platform_arch(), err) < 0)
         return -1;
     interrupt_watch(); // until here ctrl-C has nothing to tidy, and may cut a look-up short
@@ -201,14 +211,13 @@ static int create(const char *name, const struct values *values, const struct pr
         clear_rubble(name, err) < 0 || provider_probe(provider, &m, &tools, err) < 0 ||
         preflight_ssh(err) < 0)
         return -1;
-    foreign_tell(&values->foreign);
     m.image.source = xstrdup(ref.source);
     const struct image_options options = {
         .cache = cache, .quiet = values->quiet.value, .interrupted = interrupted};
     struct error ignored;
     if (image_fetch(&ref, &options, &raw, &m.image.digest, &virtual_size, err) < 0)
         return -1;
-    if (lay_down(&m, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
+    if (lay_down(&m, values, provider, raw, err) < 0 || connect_podman(&m, provider, err) < 0) {
         registration_remove(name, &ignored);
         machine_remove(name, &ignored);
         return interrupted() ? interrupt_error(err) : -1;
@@ -229,8 +238,11 @@ static void set_defaults(struct values *values, const struct config *config)
         .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
         .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
+        .settings = {.import_native_ca = {.value = config->import_native_ca}},
+        .playbook_text = STRBUF_INIT,
         .foreign = {.tls_verify = {.value = true}},
     };
+    volumes_default(&values->volumes, config);
 }
 
 // `existed`: with --exist-ok, so that a script can be run again.
@@ -279,7 +291,6 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     // podman's image names its own machine images.
     if (values.image && values.image == config.image && strncmp(values.image, "docker://", 9) == 0)
         values.image = NULL;
-    values.foreign.volumes_given = values.foreign.volumes.count && *values.foreign.volumes.items[0];
     const char *name = operands.count ? operands.items[0] : default_machine;
     if (values.exist_ok.value && machine_exists(name))
         return finish(name, &values, true, err);
@@ -290,7 +301,9 @@ static int run(const struct command *self, int argc, char **argv, struct error *
     if (machine_check_name(name, err) < 0 ||
         check_provider(&provider, values.provider, config.provider, err) < 0 ||
         machine_check_user(values.username, err) < 0 ||
-        foreign_check(&values.foreign, provider->name, err) < 0)
+        foreign_check(&values.foreign, provider->name, err) < 0 ||
+        (values.playbook &&
+         identity_read_playbook(&values.playbook_text, values.playbook, err) < 0))
         return -1;
 
     if (create(name, &values, provider, err) < 0)
@@ -338,10 +351,9 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, image_sha256),
      .value = "hex",
      .help = "SHA-256 that the image file must have; required for a URL"},
-    {.name = "import-native-ca",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, foreign.import_native_ca)},
+    SETTING_IMPORT_NATIVE_CA,
     SETTING_ISOLATED,
+    SETTING_LOCALHOST_PORTS,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,
@@ -355,7 +367,9 @@ static const struct option_spec options[] = {
     SETTING_OFFLOAD,
     {.name = "playbook",
      .kind = OPTION_STRING,
-     .offset = offsetof(struct values, foreign.playbook)},
+     .offset = offsetof(struct values, playbook),
+     .value = "path",
+     .help = "Run an Ansible playbook after first boot"},
     {.name = "provider",
      .kind = OPTION_STRING,
      .offset = offsetof(struct values, provider),
@@ -404,7 +418,7 @@ static const struct option_spec options[] = {
     {.name = "volume",
      .letter = 'v',
      .kind = OPTION_STRINGS,
-     .offset = offsetof(struct values, foreign.volumes),
+     .offset = offsetof(struct values, volumes),
      .help = "Volumes to mount, source:target"},
     {.name = "volume-driver",
      .kind = OPTION_STRING,

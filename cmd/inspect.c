@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "cmd/peer.h"
 #include "cmd/target.h"
+#include "provider/localhost.h"
 #include "provider/provider.h"
 #include "provider/state.h"
 #include "provider/supervisor.h"
@@ -78,6 +79,26 @@ static const struct type type_last_exit = {
 static const struct type type_last_exit_pointer = {
     .kind = TYPE_POINTER, .name = "*vmnet.LastExit", .of = &type_last_exit};
 
+static const struct type_field port_fields[] = {
+    {.name = "Port", .type = &type_int},       {.name = "Protocol", .type = &type_string},
+    {.name = "Address", .type = &type_string}, {.name = "Forwarded", .type = &type_bool},
+    {.name = "Reason", .type = &type_string},  {.name = NULL},
+};
+static const struct type type_port = {
+    .kind = TYPE_STRUCT, .name = "vmnet.Port", .fields = port_fields};
+static const struct type type_ports = {.kind = TYPE_LIST, .name = "[]vmnet.Port", .of = &type_port};
+static const struct type_field mount_fields[] = {
+    {.name = "ReadOnly", .type = &type_bool},
+    {.name = "Source", .type = &type_string},
+    {.name = "Tag", .type = &type_string},
+    {.name = "Target", .type = &type_string},
+    {.name = NULL},
+};
+static const struct type type_mount = {
+    .kind = TYPE_STRUCT, .name = "vmconfigs.Mount", .fields = mount_fields};
+static const struct type type_mounts = {
+    .kind = TYPE_LIST, .name = "[]vmconfigs.Mount", .of = &type_mount};
+
 static const struct type_field vmnet_fields[] = {
     {.name = "Provider", .type = &type_string},
     {.name = "Phase", .type = &type_string},
@@ -91,6 +112,9 @@ static const struct type_field vmnet_fields[] = {
     {.name = "DNS", .type = &type_strings},
     {.name = "RestartPolicy", .type = &type_string},
     {.name = "Autostart", .type = &type_bool},
+    {.name = "Mounts", .type = &type_mounts},
+    {.name = "LocalhostPorts", .type = &type_bool},
+    {.name = "Ports", .type = &type_ports},
     {.name = NULL},
 };
 static const struct type type_vmnet = {
@@ -124,6 +148,19 @@ static json_t *describe_last_exit(const struct last_exit *last)
     cleanup_free char *status = process_describe_status(last->wait_status);
     return json_pack("{s:s, s:s, s:b, s:s}", "At", at, "Status", status, "Expected", last->expected,
                      "Log", last->log ? last->log : "");
+}
+
+// With the keys of podman's own record, which its inspect does not show.
+static json_t *describe_mounts(const struct mounts *mounts)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount *mount = &mounts->items[i];
+        json_array_append_new(array, json_pack("{s:b, s:s, s:s, s:s}", "ReadOnly", mount->read_only,
+                                               "Source", mount->source, "Tag", mount->tag, "Target",
+                                               mount->target));
+    }
+    return array;
 }
 
 // What --network and its like have made of it: nothing where the provider has no such network.
@@ -165,6 +202,9 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
                   status->detail ? status->detail : "", "Supervised", now->supervised, "Address",
                   address ? address : "", "LastExit", describe_last_exit(&now->last_exit));
     describe_settings(vmnet, m);
+    json_object_set_new(vmnet, "Mounts", describe_mounts(&m->mounts));
+    json_object_set_new(vmnet, "LocalhostPorts", json_boolean(m->localhost_ports));
+    json_object_set_new(vmnet, "Ports", now->supervised ? localhost_ports(m->name) : json_array());
     return vmnet;
 }
 

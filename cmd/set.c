@@ -24,7 +24,7 @@
 
 struct values {
     struct option_uint cpus, memory, disk_size;
-    struct option_bool rootful, user_mode_networking, import_native_ca, autostart;
+    struct option_bool rootful, user_mode_networking, autostart;
     struct strvec usb;
     struct settings settings;
 };
@@ -133,11 +133,6 @@ static int run(const struct command *self, int argc, char **argv, struct error *
         return -1;
     if (values.usb.count)
         return error_set(err, ENOTSUP, "changing USBs not supported for %s machines", m.provider);
-    if (values.import_native_ca.given && values.import_native_ca.value)
-        return error_set(
-            err, ENOTSUP,
-            "--import-native-ca is not supported: copy the certificates to the "
-            "machine's /etc/pki/ca-trust/source/anchors and run update-ca-trust there");
     if (decide(&m, &values, err) < 0 || change(&m, &values, err) < 0)
         return -1;
     return machine_save(&m, err);
@@ -157,10 +152,9 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, disk_size),
      .help = "Disk size in GiB; it can only grow"},
     SETTING_DNS,
-    {.name = "import-native-ca",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, import_native_ca)},
+    SETTING_IMPORT_NATIVE_CA,
     SETTING_ISOLATED,
+    SETTING_LOCALHOST_PORTS,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,

@@ -4,6 +4,7 @@
 #include "cmd/settle.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@
 #include "base/log.h"
 #include "cmd/guest.h"
 #include "cmd/nameservers.h"
+#include "cmd/native_ca.h"
 #include "cmd/shell.h"
+#include "provider/guest.h"
 #include "provider/guest_session.h"
 
 static const int64_t patience_ms = 60000;
@@ -49,6 +52,18 @@ static void add_quoted(struct strbuf *out, const char *text, const char *special
             strbuf_addc(out, *text);
     }
     strbuf_addc(out, '"');
+}
+
+// environment.d takes the quotes off first and expands after that: "$$" is one '$' then.
+static void add_for_systemd(struct strbuf *out, const char *value)
+{
+    CLEANUP(strbuf_release) struct strbuf doubled = STRBUF_INIT;
+    for (; *value; value++) {
+        if (*value == '$')
+            strbuf_addc(&doubled, '$');
+        strbuf_addc(&doubled, *value);
+    }
+    add_quoted(out, doubled.text, "\"\\$", false);
 }
 
 // A line that puts the text into a file, if it is another one; `changed` is set then.
@@ -92,7 +107,7 @@ static void add_proxies(struct strbuf *script)
         strbuf_adds(&systemd, systemd.length ? " " : "[Manager]\nDefaultEnvironment=");
         add_quoted(&systemd, pair, "\"\\", true);
         strbuf_addf(&plain, "%s%s=", plain.length ? "\n" : "", variables[i]);
-        add_quoted(&plain, value, "\"\\$", false);
+        add_for_systemd(&plain, value);
         // PAM takes the quotes off, and knows no escapes.
         strbuf_addf(&pam, "%s%s=\"%.*s\"", pam.length ? "\n" : "", variables[i],
                     (int)strcspn(value, "\n"), value);
@@ -132,6 +147,25 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
+// So that what runs already sees it. A user's manager keeps what it was started with, until told.
+static void add_reload(struct strbuf *script)
+{
+    strbuf_adds(script, "if [ -n \"$changed\" ]; then\n"
+                        "  systemctl daemon-reload\n"
+                        "  for bus in /run/user/*/bus; do\n"
+                        "    [ -S \"$bus\" ] || continue\n"
+                        "    user=$(stat -c %U \"$bus\")@\n"
+                        "    systemctl --user -M \"$user\" unset-environment");
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        strbuf_addf(script, " %s", variables[i]);
+    strbuf_adds(script, " || true\n"
+                        "    systemctl --user -M \"$user\" daemon-reload || true\n"
+                        "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
+                        "  done\n"
+                        "  systemctl try-restart podman.service || true\n"
+                        "fi\n");
+}
+
 char *settle_script(const struct machine *m, enum settle_proxies proxies)
 {
     CLEANUP(strbuf_release) struct strbuf script = STRBUF_INIT;
@@ -139,6 +173,10 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
         any = any || getenv(variables[i]);
     strbuf_adds(&script, helpers);
+    if (!m->import_native_ca) // any more
+        strbuf_addf(&script,
+                    "[ ! -e " GUEST_NATIVE_CA_FILE " ] || (\n%s) </dev/null >/dev/null || true\n",
+                    native_ca_script);
     if (m->dns_changed)
         nameservers_add(&script, m);
     add_swap(&script, m);
@@ -146,14 +184,7 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
         strbuf_adds(&script, "[ -e /etc/profile.d/default-env.sh ] || exit $dns\n");
     if (proxies == SETTLE_PROXIES)
         add_proxies(&script);
-    strbuf_adds(&script, "if [ -n \"$changed\" ]; then\n"
-                         "  systemctl daemon-reload\n"
-                         "  for bus in /run/user/*/bus; do\n"
-                         "    [ ! -S \"$bus\" ] || systemctl --user -M \"$(stat -c %U \"$bus\")@\" "
-                         "daemon-reload || true\n"
-                         "  done\n"
-                         "  systemctl try-restart podman.service || true\n"
-                         "fi\n");
+    add_reload(&script);
     if (m->rootful_changed) {
         cleanup_free char *socket = guest_socket(m, m->rootful);
         cleanup_free char *line =
@@ -176,6 +207,18 @@ static void tell_of_dns(const struct strbuf *words)
     log_warn("the guest does not use the DNS servers that it was given: %s", last);
 }
 
+// Once: the guest forgets it then.
+static void tell_notice(struct ssh_session *session)
+{
+    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
+    struct error ignored;
+    int status;
+    if (ssh_run(session, "cat " GUEST_NOTICE_FILE " 2>/dev/null && rm -f " GUEST_NOTICE_FILE,
+                &words, &status, &ignored) == 0 &&
+        words.length)
+        fprintf(stderr, "Warning: %s", words.text);
+}
+
 int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *err)
 {
     cleanup_free char *host = NULL;
@@ -190,12 +233,16 @@ int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *e
         guest_open(&session, m, host, port, "root", patience_ms, err) < 0)
         return -1;
     int result = ssh_run(session, command.text, &words, &status, err);
+    if (result == 0)
+        tell_notice(session);
     ssh_free(session);
     if (result < 0)
         return -1;
     if (status == NAMESERVERS_FAILED)
         tell_of_dns(&words);
-    else if (status != 0)
+    else if (words.length)
+        fprintf(stderr, "Warning: %s", words.text);
+    if (status != 0 && status != NAMESERVERS_FAILED)
         return error_set(err, ECHILD, "the guest could not be told of its settings: exit status %d",
                          status);
     bool dns_done = m->dns_changed && status == 0;

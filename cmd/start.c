@@ -25,6 +25,7 @@
 #include "cmd/events.h"
 #include "cmd/follow.h"
 #include "cmd/interrupt.h"
+#include "cmd/native_ca.h"
 #include "cmd/settle.h"
 #include "cmd/target.h"
 #include "provider/connection.h"
@@ -87,7 +88,8 @@ static int preflight(const struct machine *m, bool quiet, struct error *err)
         return -1;
     if (lock_is_held(vm_lock))
         return 0; // it runs, without a monitor: nothing will be started but that
-    if (provider_probe(provider, m, &tools, err) < 0 || preflight_ssh(err) < 0)
+    if (provider_probe(provider, m, &tools, err) < 0 || preflight_ssh(err) < 0 ||
+        provider_share(provider, m, &tools, err) < 0)
         return -1;
     if (tools.notice && !quiet)
         log_warn("%s", tools.notice);
@@ -135,6 +137,31 @@ static void tell_of_rootful(const struct machine *m)
            command_program, hint);
 }
 
+// podman's words (6.0); a failure keeps nothing from working.
+static void import_native_ca(const struct machine *m, const struct start_options *options)
+{
+    struct error err;
+    if (!m->import_native_ca)
+        return;
+    bool failed = native_ca_import(m, &err) < 0;
+    if (failed)
+        log_warn("Failed to import native CA certificates: %s", err.message);
+    if (failed && !options->json)
+        puts("Warning: Failed to import host trusted CA certificates. The machine will start "
+             "without them.");
+    else if (!options->quiet && !options->json)
+        puts("The host trusted CA certificates have been imported successfully");
+}
+
+// What is wrong with a machine that is ready all the same: a default volume that is not mounted.
+static void warn_of_lacks(const char *name)
+{
+    struct error ignored;
+    CLEANUP(status_release) struct status status = STATUS_INIT;
+    if (status_read(&status, name, &ignored) == 0 && status.phase == PHASE_READY && status.detail)
+        log_warn("%s", status.detail);
+}
+
 static int make_default(const struct machine *m, struct error *err)
 {
     cleanup_free char *file = paths_connections();
@@ -175,10 +202,12 @@ static int start_under_lock(const char *name, const struct start_options *option
         return -1;
     if (old_port && m->ssh.port != old_port)
         log_warn("detected port conflict on machine ssh port [%" PRIu64 "], reassigning", old_port);
+    warn_of_lacks(name);
     if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
     if (settle_guest(m, SETTLE_PROXIES, err) < 0)
         return -1;
+    import_native_ca(m, options);
     return change_default ? make_default(m, err) : 0;
 }
 

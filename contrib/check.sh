@@ -9,11 +9,13 @@
 #                    one room at a time; command lines against what other tools accept; podman's
 #                    behaviour without a VM, with a stand-in and a real client
 #   fuzz             the fuzzer's corpus, replayed
-#   lifecycle        the program against a stand-in for QEMU with a real sshd
+#   lifecycle        the program against stand-ins for QEMU and a Mac's tools, with a real sshd
 #   engine           images: against qemu-img, full disks, kills, servers that do it wrong
 #   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
-#   vm               the program, real QEMU, a real guest, a real podman client
+#   vm               the program, real QEMU, a real guest, podman clients old and new, the docker
+#                    CLI, what Podman Desktop, testcontainers and ramalama call; the macOS rows over
+#                    stand-ins for macOS' tools
 #
 #   --quick       gcc only; no lifecycle, no engine
 #   --no-vm       all but vm
@@ -137,10 +139,22 @@ tidy() {
 }
 
 # shellcheck disable=SC2317
+# got PROGRAM NAME [SUITE]: a client of Debian's, kept in the cache.
+got() {
+  local folder=$cache/clients/$2
+  [ -x "$folder/$1" ] || contrib/guest/get-client.sh "$1" "$folder" "${@:3}"
+}
+
 # The conformance tests use it too, so it comes before them.
+# shellcheck disable=SC2317
 client() {
-  mkdir -p "$cache"
-  [ -x "$cache/client/podman" ] || contrib/guest/get-podman-client.sh "$cache/client"
+  got podman podman
+}
+
+# What else people have: podman of the two releases before, docker's own client.
+# shellcheck disable=SC2317
+clients() {
+  got podman podman-5 trixie && got podman podman-4 bookworm && got docker docker
 }
 
 # shellcheck disable=SC2317
@@ -151,6 +165,8 @@ guests() {
     "$guest/build-guest-image.sh" --flavour selinux "$cache/selinux" &&
     "$guest/get-qemu.sh" "$cache/qemu" >"$cache/qemu-path.new" &&
     mv "$cache/qemu-path.new" "$cache/qemu-path" &&
+    "$guest/get-virtiofsd.sh" "$cache/virtiofsd" >"$cache/virtiofsd-path.new" &&
+    mv "$cache/virtiofsd-path.new" "$cache/virtiofsd-path" &&
     { [ -f "$cache/busybox.tar" ] || "$guest/make-container-image.sh" "$cache/busybox.tar"; }
 }
 
@@ -203,8 +219,8 @@ if CC=gcc phase "build with sanitizers" compile "$out/asan" -Dwerror=false \
 fi
 phase "macos" macos && { grep '^SKIPPED' "$logs/macos.log" || true; }
 if [ -n "$vm" ]; then
-  mkdir -p "$cache"
   phase "guest images and QEMU" guests &&
+    phase "other clients" clients &&
     tests "vm" "$out/gcc" --suite vm
 fi
 finish

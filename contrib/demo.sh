@@ -55,7 +55,12 @@ if ! on_mac; then
     contrib/install-deps.sh guest
     as_root contrib/guest/get-qemu.sh "$keep/qemu" >"$keep/qemu-path"
   fi
-  PATH=$(dirname "$(cat "$keep/qemu-path")"):$PATH
+  # Its guest's kernel has no 9p, so volumes need virtiofsd.
+  if [ ! -s "$keep/virtiofsd-path" ]; then
+    contrib/install-deps.sh guest
+    as_root contrib/guest/get-virtiofsd.sh "$keep/virtiofsd" >"$keep/virtiofsd-path"
+  fi
+  PATH=$(dirname "$(cat "$keep/qemu-path")"):$(dirname "$(cat "$keep/virtiofsd-path")"):$PATH
   export PATH
 fi
 
@@ -68,7 +73,7 @@ if [ "${version:-0}" -lt 5 ]; then
   client=$keep/client/podman
   if [ ! -x "$client" ]; then
     contrib/install-deps.sh guest
-    as_root contrib/guest/get-podman-client.sh "$keep/client"
+    as_root contrib/guest/get-client.sh podman "$keep/client"
   fi
 fi
 

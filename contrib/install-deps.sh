@@ -26,7 +26,8 @@ needed() { # KIND-PURPOSE: prints the packages
         python3 python3-venv openssh-server openssl libarchive-tools procps iproute2 \
         dnsmasq-base busybox ;;
     debian-guest)
-      echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils ;;
+      echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils \
+        patchelf ;;
     brew-build) echo meson ninja pkgconf jansson libssh2 libarchive libdeflate zstd openssl@3 curl ;;
     brew-run)
       # krunkit and vmnet-helper come from taps of their own; krunkit is for Apple silicon alone.

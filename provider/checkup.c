@@ -17,6 +17,7 @@
 #include "provider/machine.h"
 #include "provider/paths.h"
 #include "provider/preflight.h"
+#include "provider/virtiofsd.h"
 
 static const size_t longest_plist = 65536;
 static const uint64_t least_disk_bytes = (uint64_t)10 << 30;
@@ -112,6 +113,20 @@ static void check_tools(struct checkup *checkup, const struct provider *provider
     if (tools.notice)
         checkup_add(checkup, "tools", VERDICT_WARNING, xstrdup(provider->name),
                     xstrdup(tools.notice));
+}
+
+// What qemu shares folders by.
+static void check_sharing(struct checkup *checkup)
+{
+    cleanup_free char *program = NULL;
+    bool read_only;
+    if (virtiofsd_find(&program, &read_only))
+        checkup_add(checkup, "tools", VERDICT_GOOD, steal_string(&program), NULL);
+    else
+        checkup_add(checkup, "tools", VERDICT_WARNING,
+                    xstrdup("there is no virtiofsd 1.0 or later: folders are shared by 9p, which "
+                            "Debian's cloud kernels do not have"),
+                    xstrdup("`apt install virtiofsd` or `dnf install virtiofsd`"));
 }
 
 static void check_disk(struct checkup *checkup)
@@ -227,8 +242,10 @@ void checkup_host(struct checkup *checkup)
             provider_at(i)->network->user_mode != host_is_macos())
             check_tools(checkup, provider_at(i));
     check_disk(checkup);
-    if (!host_is_macos())
+    if (!host_is_macos()) {
+        check_sharing(checkup);
         return;
+    }
     checkup_networks(checkup);
     check_jobs(checkup);
     check_agents(checkup);

@@ -190,6 +190,13 @@ static char *make_uri(const struct connection *connection, const char *user, con
     return strbuf_steal(&uri);
 }
 
+void connection_uris(const struct connection *connection, char **uri, char **root_uri)
+{
+    cleanup_free char *path = xasprintf(GUEST_USER_SOCKET_FORMAT, connection->uid);
+    *uri = make_uri(connection, connection->user, path);
+    *root_uri = make_uri(connection, "root", GUEST_ROOT_SOCKET);
+}
+
 static int put_entry(struct document *document, const char *name, const char *uri,
                      const char *identity, struct error *err)
 {
@@ -246,9 +253,8 @@ int connection_add(const char *file, const struct connection *connection, struct
     if (check_own(&edit.document, name, connection->identity, err) < 0)
         return -1;
     cleanup_free char *root_name = xasprintf("%s-root", name);
-    cleanup_free char *path = xasprintf(GUEST_USER_SOCKET_FORMAT, connection->uid);
-    cleanup_free char *uri = make_uri(connection, connection->user, path);
-    cleanup_free char *root_uri = make_uri(connection, "root", GUEST_ROOT_SOCKET);
+    cleanup_free char *uri = NULL, *root_uri = NULL;
+    connection_uris(connection, &uri, &root_uri);
 
     bool first = json_object_size(edit.document.connections) == 0;
     if (put_entry(&edit.document, name, uri, connection->identity, err) < 0 ||

@@ -23,6 +23,9 @@ struct connection {
     bool rootful; // which of the two becomes the default
 };
 
+// The URIs of NAME and of NAME-root. The caller frees both.
+void connection_uris(const struct connection *connection, char **uri, char **root_uri);
+
 // EEXIST with podman's text if a connection NAME or NAME-root exists already.
 int connection_check_free(const char *file, const char *machine, struct error *err);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/share.h"
 #include "provider/version.h"
 
 struct machine;
@@ -36,8 +37,13 @@ struct tools {
                       // clean symbolic link to it where a path has ',' or '='
     char *control;    // where the hypervisor makes its control socket
 
+    struct shares shares;     // folders for the guest, of this start
+    char *virtiofsd;          // qemu: serves them; NULL: qemu does itself, by 9p
+    bool virtiofsd_read_only; // it has --readonly
+
     // Unix sockets of the host that the hypervisor joins to vsock ports of guest.h; NULL: it
     // cannot. On `report` we listen; the others are made by the hypervisor.
+    // What is said at `ssh` and `api` is in pieces (relay.h).
     struct {
         char *report, *ssh, *api, *shutdown;
     } vsock;
@@ -61,6 +67,9 @@ struct hypervisor {
     // lists the places searched and says what to install. `tools` comes with arch, folder and
     // control filled in; folder may be replaced by a link to it.
     int (*probe)(struct tools *tools, const struct machine *m, struct error *err);
+
+    // Decides how tools->shares, filled in, are told to it and served.
+    int (*share)(struct tools *tools, const struct machine *m, struct error *err);
 
     // Appends the hypervisor's words. Pure.
     int (*append)(const struct machine *m, const struct tools *tools,

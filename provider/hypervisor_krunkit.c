@@ -45,6 +45,23 @@ static int krunkit_probe(struct tools *tools, const struct machine *m, struct er
     return 0;
 }
 
+static int krunkit_share(struct tools *tools, const struct machine *m, struct error *err)
+{
+    return shares_speak(&tools->shares, m, unspeakable, err);
+}
+
+static int append_shares(const struct tools *tools, struct strvec *argv, struct error *err)
+{
+    for (size_t i = 0; i < tools->shares.count; i++) {
+        const struct share *share = &tools->shares.items[i];
+        if (strpbrk(share->path, unspeakable))
+            return error_set(err, EINVAL, "krunkit cannot be told the path '%s'", share->path);
+        strvec_push(argv, "--device");
+        strvec_pushf(argv, "virtio-fs,sharedDir=%s,mountTag=%s", share->path, share->mount->tag);
+    }
+    return 0;
+}
+
 static int krunkit_append(const struct machine *m, const struct tools *tools,
                           const struct network_port *port, struct strvec *argv, struct error *err)
 {
@@ -72,6 +89,8 @@ static int krunkit_append(const struct machine *m, const struct tools *tools,
                  port->offload ? "on" : "off");
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    if (append_shares(tools, argv, err) < 0)
+        return -1;
     vsock_append(argv, m, tools);
     if (is_1_2(tools)) {
         strvec_push(argv, "--timesync");
@@ -98,6 +117,7 @@ const struct hypervisor hypervisor_krunkit = {
     .macos_floor = 14,         // its README and formula
     .arch = "aarch64",
     .probe = krunkit_probe,
+    .share = krunkit_share,
     .append = krunkit_append,
     .power_off = krunkit_power_off,
 };

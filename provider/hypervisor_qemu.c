@@ -21,6 +21,7 @@
 #include "provider/machine.h"
 #include "provider/paths.h"
 #include "provider/tool.h"
+#include "provider/virtiofsd.h"
 
 static int qemu_probe(struct tools *tools, const struct machine *m, struct error *err)
 {
@@ -76,19 +77,70 @@ static void push(struct strvec *argv, const char *option, const char *value)
     strvec_push(argv, value);
 }
 
+// virtiofsd, where there is one: it is fast, and the cloud kernels of Debian have no 9p.
+static int qemu_share(struct tools *tools, const struct machine *m, struct error *err)
+{
+    (void)err;
+    if (virtiofsd_find(&tools->virtiofsd, &tools->virtiofsd_read_only))
+        shares_give_sockets(&tools->shares, m);
+    return 0;
+}
+
+static void append_share(const struct share *share, size_t number, struct strvec *argv)
+{
+    const struct mount *mount = share->mount;
+    CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+    if (share->socket) {
+        strbuf_addf(&text, "socket,id=fs%zu,path=", number);
+        push_path(argv, "-chardev", text.text, share->socket, "");
+        strvec_push(argv, "-device");
+        strvec_pushf(argv, "vhost-user-fs-pci,queue-size=1024,chardev=fs%zu,tag=%s", number,
+                     mount->tag);
+        return;
+    }
+    // Not -virtfs, which makes an id of the tag: an id begins with a letter.
+    strbuf_addf(&text, "local,id=fs%zu,security_model=%s%s,", number, mount->security_model,
+                mount->read_only ? ",readonly=on" : "");
+    // Files of several file systems may have one number; remapped, they stay different files.
+    strbuf_adds(&text, "multidevs=remap,path=");
+    push_path(argv, "-fsdev", text.text, share->path, "");
+    strvec_push(argv, "-device");
+    strvec_pushf(argv, "virtio-9p-pci,fsdev=fs%zu,mount_tag=%.*s", number, MOUNT_TAG_9P_LENGTH,
+                 mount->tag);
+}
+
+// What virtiofsd serves it reads from and writes to the guest's memory itself.
+static bool shares_memory(const struct tools *tools)
+{
+    return tools->shares.count && tools->shares.items[0].socket;
+}
+
+static void append_shares(const struct machine *m, const struct tools *tools, struct strvec *argv)
+{
+    if (shares_memory(tools)) {
+        strvec_push(argv, "-object");
+        strvec_pushf(argv, "memory-backend-memfd,id=memory,share=on,size=%lluM",
+                     (unsigned long long)m->resources.memory_mib);
+    }
+    for (size_t i = 0; i < tools->shares.count; i++)
+        append_share(&tools->shares.items[i], i, argv);
+}
+
 static void append_processor(const struct tools *tools, struct strvec *argv)
 {
     bool tcg = is_tcg(tools);
+    const char *memory = shares_memory(tools) ? ",memory-backend=memory" : "";
+    strvec_push(argv, "-machine");
     if (strcmp(tools->arch, "x86_64") == 0) {
         // Without what no cloud image drives and firmware would only spend time on. SMM is for
         // Secure Boot, which is off.
-        push(argv, "-machine", "q35,smm=off,vmport=off,hpet=off,usb=off,sata=off,smbus=off");
+        strvec_pushf(argv, "q35,smm=off,vmport=off,hpet=off,usb=off,sata=off,smbus=off%s", memory);
         // Five-level page tables cost TCG time, and AMD's virtualization a module that is of no
         // use under it.
         push(argv, "-cpu", tcg ? "max,-la57,-svm" : "host");
     } else {
         // The default interrupt controller has eight processors at most.
-        push(argv, "-machine", "virt,gic-version=max");
+        strvec_pushf(argv, "virt,gic-version=max%s", memory);
         // Pointer authentication by the real algorithm takes TCG half of its time.
         push(argv, "-cpu", tcg ? "max,pauth-impdef=on" : "host");
     }
@@ -148,6 +200,7 @@ static int qemu_append(const struct machine *m, const struct tools *tools,
     push(argv, "-device", "virtconsole,chardev=console");
     push(argv, "-device", "virtio-rng-pci");
 
+    append_shares(m, tools, argv);
     push_path(argv, "-chardev", "socket,id=qmp,server=on,wait=off,path=", tools->control, "");
     push(argv, "-mon", "chardev=qmp,mode=control");
     return 0;
@@ -163,6 +216,7 @@ static int qemu_power_off(const struct machine *m, struct error *err)
 const struct hypervisor hypervisor_qemu = {
     .name = "qemu",
     .probe = qemu_probe,
+    .share = qemu_share,
     .append = qemu_append,
     .power_off = qemu_power_off,
 };

@@ -21,6 +21,7 @@
 // Devices are cut at ',' (pkg/config/virtio.go); the boot loader's list also takes '"' for quoting
 // (pkg/cmdline/string_slice.go). '=' is cut only once, so it may be in a path.
 static const char unspeakable[] = ",\"";
+static const char unspeakable_to_devices[] = ",";
 
 static int vfkit_probe(struct tools *tools, const struct machine *m, struct error *err)
 {
@@ -52,6 +53,23 @@ static void add_uri_path(struct strbuf *uri, const char *path)
     }
 }
 
+static int vfkit_share(struct tools *tools, const struct machine *m, struct error *err)
+{
+    return shares_speak(&tools->shares, m, unspeakable_to_devices, err);
+}
+
+static int append_shares(const struct tools *tools, struct strvec *argv, struct error *err)
+{
+    for (size_t i = 0; i < tools->shares.count; i++) {
+        const struct share *share = &tools->shares.items[i];
+        if (strpbrk(share->path, unspeakable_to_devices))
+            return error_set(err, EINVAL, "vfkit cannot be told the path '%s'", share->path);
+        strvec_push(argv, "--device");
+        strvec_pushf(argv, "virtio-fs,sharedDir=%s,mountTag=%s", share->path, share->mount->tag);
+    }
+    return 0;
+}
+
 static int vfkit_append(const struct machine *m, const struct tools *tools,
                         const struct network_port *port, struct strvec *argv, struct error *err)
 {
@@ -76,6 +94,8 @@ static int vfkit_append(const struct machine *m, const struct tools *tools,
     strvec_pushf(argv, "virtio-net,fd=%d,mac=%s", port->fd, m->mac);
     strvec_push(argv, "--device");
     strvec_push(argv, "virtio-rng");
+    if (append_shares(tools, argv, err) < 0)
+        return -1;
     vsock_append(argv, m, tools);
     strvec_push(argv, "--timesync");
     strvec_pushf(argv, "vsockPort=%d", GUEST_VSOCK_QEMU_AGENT);
@@ -98,6 +118,7 @@ const struct hypervisor hypervisor_vfkit = {
     .name = "vfkit",
     .macos_floor = 13, // its README
     .probe = vfkit_probe,
+    .share = vfkit_share,
     .append = vfkit_append,
     .power_off = vfkit_power_off,
 };

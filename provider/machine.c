@@ -19,6 +19,8 @@
 #include "base/json.h"
 #include "base/lock.h"
 #include "provider/paths.h"
+#include "provider/share.h"
+#include "provider/tool.h"
 
 static const size_t longest_name = 30; // podman's limit, in bytes
 
@@ -88,10 +90,14 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_KNOWN_HOSTS] = "known_hosts",
         [MACHINE_LAUNCHD_PLIST] = "launchd.plist",
         [MACHINE_REPORT] = "report.json",
+        [MACHINE_PLAYBOOK] = "playbook.yaml",
+        [MACHINE_PORTS] = "ports.json",
         [MACHINE_CONTROL_SOCKET] = "control.sock",
         [MACHINE_API_SOCKET] = "api.sock",
+        [MACHINE_PORTS_SOCKET] = "ports.sock",
         [MACHINE_REPORT_SOCKET] = "report.sock",
         [MACHINE_SSH_SOCKET] = "ssh.sock",
+        [MACHINE_PODMAN_SOCKET] = "podman.sock",
         [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
     };
     if (file >= MACHINE_CONTROL_SOCKET) {
@@ -133,7 +139,10 @@ static int read_fields(struct machine *m, const json_t *root, struct error *err)
         json_get_bool(root, "rootful_changed", &m->rootful_changed, err) < 0 ||
         json_get_bool(root, "dns_changed", &m->dns_changed, err) < 0 ||
         json_get_bool(root, "restart", &m->restart, err) < 0 ||
+        json_get_bool(root, "import_native_ca", &m->import_native_ca, err) < 0 ||
+        json_get_bool(root, "localhost_ports", &m->localhost_ports, err) < 0 ||
         network_options_from_json(&m->network, json_object_get(root, "network"), err) < 0 ||
+        mounts_from_json(&m->mounts, json_object_get(root, "mounts"), err) < 0 ||
         json_get_uint(resources, "cpus", &m->resources.cpus, err) < 0 ||
         json_get_uint(resources, "memory_mib", &m->resources.memory_mib, err) < 0 ||
         json_get_uint(resources, "disk_gib", &m->resources.disk_gib, err) < 0 ||
@@ -185,7 +194,7 @@ int machine_save(const struct machine *m, struct error *err)
     cleanup_json json_t *root = json_pack(
         "{s:I, s:s, s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I},"
         " s:{s:s*, s:s*},"
-        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:o, s:o}",
+        " s:{s:s, s:I, s:s, s:I}, s:b, s:s*, s:b, s:b, s:b, s:o, s:o}",
         "version", (json_int_t)record_version, "name", m->name, "provider", m->provider, "mac",
         m->mac, "instance_id", m->instance_id, "created", created, "resources", "cpus",
         (json_int_t)m->resources.cpus, "memory_mib", (json_int_t)m->resources.memory_mib,
@@ -193,12 +202,17 @@ int machine_save(const struct machine *m, struct error *err)
         (json_int_t)m->resources.swap_mib, "image", "source", m->image.source, "digest",
         m->image.digest, "ssh", "user", m->ssh.user, "uid", (json_int_t)m->ssh.uid, "identity",
         m->ssh.identity, "port", (json_int_t)m->ssh.port, "rootful", m->rootful, "timezone",
-        m->timezone, "restart", m->restart, "network", network_options_to_json(&m->network), "dns",
-        json_array());
+        m->timezone, "restart", m->restart, "import_native_ca", m->import_native_ca,
+        "localhost_ports", m->localhost_ports, "network", network_options_to_json(&m->network),
+        "dns", json_array());
     if (!root)
         return error_set(err, EINVAL, "cannot write '%s': a value is not valid UTF-8", path);
     if (m->rootful_changed)
         json_object_set_new(root, "rootful_changed", json_true());
+    json_t *mounts = mounts_to_json(&m->mounts);
+    if (!mounts)
+        return error_set(err, EINVAL, "cannot write '%s': a path is not valid UTF-8", path);
+    json_object_set_new(root, "mounts", mounts);
     if (m->dns_changed)
         json_object_set_new(root, "dns_changed", json_true());
     for (size_t i = 0; i < m->dns.count; i++)
@@ -218,6 +232,7 @@ void machine_release(struct machine *m)
     free(m->ssh.identity);
     free(m->timezone);
     network_options_release(&m->network);
+    mounts_release(&m->mounts);
     strvec_release(&m->dns);
     *m = (struct machine)MACHINE_INIT;
 }
@@ -289,12 +304,16 @@ int machine_remove(const char *name, struct error *err)
             return -1;
     }
     static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET,
-                                                MACHINE_REPORT_SOCKET, MACHINE_SSH_SOCKET,
+                                                MACHINE_PORTS_SOCKET,   MACHINE_REPORT_SOCKET,
+                                                MACHINE_SSH_SOCKET,     MACHINE_PODMAN_SOCKET,
                                                 MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)
             return error_errno(err, "cannot remove '%s'", path);
     }
+    if (shares_clear_sockets(name, err) < 0)
+        return -1;
+    tool_forget_folders(name);
     return file_remove_tree(folder, err);
 }

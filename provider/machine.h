@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "provider/mount.h"
 #include "provider/network_options.h"
 
 // The record of a machine: what init decided and set may change, written to machine.json and
@@ -38,7 +39,10 @@ struct machine {
     struct strvec dns;
     bool dns_changed;               // since the guest was told of it
     struct network_options network; // vmnet rows
+    struct mounts mounts;           // in the order of the command line
     bool restart;                   // the monitor starts it again when it fails by itself
+    bool import_native_ca; // each start gives the guest this host's trusted CA certificates
+    bool localhost_ports;  // published ports are forwarded to this host's 127.0.0.1
 };
 
 #define MACHINE_INIT \
@@ -64,11 +68,15 @@ enum machine_file {
     MACHINE_KNOWN_HOSTS,    // known_hosts of this machine alone, for the ssh program
     MACHINE_LAUNCHD_PLIST,  // launchd.plist
     MACHINE_REPORT,         // report.json: what the guest said last, in this run
+    MACHINE_PLAYBOOK,       // playbook.yaml: what init --playbook gave
+    MACHINE_PORTS,          // ports.json: what is forwarded to localhost, while it is
     MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
     MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
+    MACHINE_PORTS_SOCKET,   // OpenSSH's, of the connection that forwards ports; likewise
     // In the runtime folder, of rows with vsock:
     MACHINE_REPORT_SOCKET,   // the monitor listens for the guest's reports
-    MACHINE_SSH_SOCKET,      // leads to the guest's sshd
+    MACHINE_SSH_SOCKET,      // leads to the guest's sshd, in pieces (relay.h)
+    MACHINE_PODMAN_SOCKET,   // leads to the guest's podman, in pieces
     MACHINE_SHUTDOWN_SOCKET, // leads to what powers the guest off
 };
 

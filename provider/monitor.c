@@ -4,7 +4,6 @@
 #include "provider/monitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,12 +21,14 @@
 #include "provider/api.h"
 #include "provider/helper.h"
 #include "provider/ladder.h"
+#include "provider/localhost.h"
 #include "provider/paths.h"
 #include "provider/plane.h"
 #include "provider/port.h"
 #include "provider/prober.h"
 #include "provider/provider.h"
 #include "provider/relay.h"
+#include "provider/restarts.h"
 #include "provider/status.h"
 #include "provider/supervisor.h"
 #include "provider/vm.h"
@@ -40,8 +41,13 @@
 
 static const int64_t tick_ms = 500;
 static const int64_t forward_again_ms = 2000;
-static const unsigned most_restarts = 3;
-static const int64_t steady_ms = 600000; // a run that was longer begins the count anew
+
+enum worker { PROBER, LADDER, FORWARDER, RELAY, PORTS, WORKERS };
+static const char *const worker_names[WORKERS] = {
+    [PROBER] = "the check for readiness",          [LADDER] = "what stops the VM",
+    [FORWARDER] = "what keeps the API socket",     [RELAY] = "the relay",
+    [PORTS] = "what forwards the published ports",
+};
 
 struct monitor {
     struct machine m;
@@ -49,22 +55,19 @@ struct monitor {
     struct lock lock;
     struct status status;
     int64_t ready_timeout_ms;
-    pid_t vm;     // our child, or 0 when it was taken over
-    pid_t prober; // 0: not running
-    pid_t ladder;
-    pid_t forwarder;
-    pid_t relay;
+    pid_t vm;               // our child, or 0 when it was taken over
+    pid_t workers[WORKERS]; // 0: not running
     struct plane plane;
     struct helper helper;
+    struct sharers sharers;
     char *trouble;         // what is wrong with a machine that runs; NULL: nothing
     int64_t forward_at_ms; // when to (re)start the forwarder
     int reports;           // the prober's pipe, or -1
     struct strbuf unread;  // of that pipe
     bool booted, stopping, hard, vm_gone;
-    bool again;         // the VM is to be started again when it is gone
-    unsigned restarts;  // one after the other
-    int64_t started_ms; // this run
-    int vm_status;      // as waitpid gives it
+    bool again; // the VM is to be started again when it is gone
+    struct restarts restarts;
+    int vm_status; // as waitpid gives it
 };
 
 static void publish(struct monitor *monitor, enum phase phase, const char *detail)
@@ -82,19 +85,20 @@ static void publish(struct monitor *monitor, enum phase phase, const char *detai
         log_error("%s", err.message);
 }
 
-// A child of ours that runs our own code. What it must not keep: the monitor's lock, or the
-// machine would seem supervised by a child that outlives us.
-static pid_t fork_worker(struct monitor *monitor, bool relay)
+// A child of ours that runs our own code: true in it. What it must not keep: the monitor's lock, or
+// the machine would seem supervised by a child that outlives us.
+static bool fork_worker(struct monitor *monitor, enum worker worker)
 {
     pid_t pid = fork();
     if (pid < 0)
         log_error("cannot fork: %s", strerror(errno));
-    if (pid == 0) {
-        process_reset_signals();
-        lock_release(&monitor->lock);
-        plane_in_helper(&monitor->plane, relay);
-    }
-    return pid;
+    monitor->workers[worker] = pid < 0 ? 0 : pid;
+    if (pid != 0)
+        return false;
+    process_reset_signals();
+    lock_release(&monitor->lock);
+    plane_in_helper(&monitor->plane, worker == RELAY);
+    return true;
 }
 
 // --- waiting for the guest --------------------------------------------------------------------
@@ -102,14 +106,12 @@ static pid_t fork_worker(struct monitor *monitor, bool relay)
 static void start_prober(struct monitor *monitor)
 {
     int ends[2];
-    if (pipe(ends) < 0) {
-        log_error("cannot make a pipe: %s", strerror(errno));
+    struct error err;
+    if (process_pipe(ends, &err) < 0) {
+        log_error("%s", err.message);
         return;
     }
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    monitor->prober = fork_worker(monitor, false);
-    if (monitor->prober == 0) {
+    if (fork_worker(monitor, PROBER)) {
         close(ends[0]);
         prober_run(ends[1], &monitor->m, monitor->provider, monitor->ready_timeout_ms);
     }
@@ -119,10 +121,9 @@ static void start_prober(struct monitor *monitor)
 
 static void start_ladder(struct monitor *monitor)
 {
-    if (monitor->ladder)
+    if (monitor->workers[LADDER])
         return;
-    monitor->ladder = fork_worker(monitor, false);
-    if (monitor->ladder == 0) {
+    if (fork_worker(monitor, LADDER)) {
         struct error err;
         const struct ladder ladder = {
             .m = &monitor->m,
@@ -141,14 +142,14 @@ static void stop(struct monitor *monitor, bool hard)
 {
     bool harder = hard && !monitor->hard;
     monitor->hard |= hard;
-    if (monitor->stopping && !harder && monitor->ladder)
+    if (monitor->stopping && !harder && monitor->workers[LADDER])
         return;
     monitor->stopping = true;
     if (monitor->status.phase != PHASE_FAILED)
         publish(monitor, PHASE_STOPPING, NULL);
-    process_end(&monitor->prober);
+    process_end(&monitor->workers[PROBER]);
     if (harder)
-        process_end(&monitor->ladder);
+        process_end(&monitor->workers[LADDER]);
     start_ladder(monitor);
 }
 
@@ -166,6 +167,8 @@ static void apply_report(struct monitor *monitor, const json_t *report)
         monitor->booted = true;
     if (phase == PHASE_READY)
         monitor->forward_at_ms = clock_monotonic_ms();
+    if (phase == PHASE_READY && detail && !monitor->trouble)
+        monitor->trouble = xstrdup(detail);
     publish(monitor, phase, detail);
     if (phase == PHASE_FAILED)
         stop(monitor, false);
@@ -211,11 +214,10 @@ static void take_guest_report(void *context, const struct report *report)
 
 static void keep_relaying(struct monitor *monitor)
 {
-    if (monitor->relay || monitor->plane.relay < 0)
+    if (monitor->workers[RELAY] || monitor->plane.relay.fd < 0)
         return;
-    monitor->relay = fork_worker(monitor, true);
-    if (monitor->relay == 0) {
-        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+    if (fork_worker(monitor, RELAY)) {
+        relay_run(&monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
 }
@@ -224,29 +226,42 @@ static void keep_relaying(struct monitor *monitor)
 
 static void keep_forwarding(struct monitor *monitor)
 {
-    if (monitor->forwarder || !monitor->forward_at_ms || monitor->stopping ||
+    if (monitor->workers[FORWARDER] || !monitor->forward_at_ms || monitor->stopping ||
         clock_monotonic_ms() < monitor->forward_at_ms)
         return;
     const struct status *status = &monitor->status;
-    monitor->forwarder = fork_worker(monitor, false);
-    if (monitor->forwarder == 0)
+    if (fork_worker(monitor, FORWARDER))
         api_run(&monitor->m, monitor->provider, status->host, (unsigned)status->port,
                 monitor->plane.alive);
     monitor->forward_at_ms = clock_monotonic_ms() + forward_again_ms;
 }
 
-// --- the program that moves the VM's packets ---------------------------------------------------
+// --- published ports on localhost --------------------------------------------------------------
+
+static void keep_ports(struct monitor *monitor)
+{
+    bool wanted = monitor->m.localhost_ports && monitor->status.phase == PHASE_READY;
+    if (wanted && !monitor->workers[PORTS] && fork_worker(monitor, PORTS))
+        localhost_run(&monitor->m, monitor->plane.alive);
+}
+
+// --- the programs beside the VM -----------------------------------------------------------------
+
+static void take_trouble(struct monitor *monitor, char *text)
+{
+    free(monitor->trouble);
+    monitor->trouble = text;
+    log_error("%s", text);
+    publish(monitor, monitor->status.phase, NULL);
+}
 
 static void take_helper_end(struct monitor *monitor)
 {
     if (monitor->stopping)
         return;
-    free(monitor->trouble);
-    monitor->trouble = xasprintf("%s has ended: the machine runs without a network until it is "
-                                 "restarted",
-                                 monitor->helper.name);
-    log_error("%s", monitor->trouble);
-    publish(monitor, monitor->status.phase, NULL);
+    take_trouble(monitor, xasprintf("%s has ended: the machine runs without a network until it is "
+                                    "restarted",
+                                    monitor->helper.name));
     if (!monitor->m.restart)
         return;
     monitor->again = true;
@@ -260,20 +275,17 @@ static void reap(struct monitor *monitor)
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        sharers_take_end(&monitor->sharers, pid);
         if (pid == monitor->vm) {
             monitor->vm_gone = true;
             monitor->vm_status = status;
-        } else if (pid == monitor->prober) {
-            monitor->prober = 0;
-        } else if (pid == monitor->ladder) {
-            monitor->ladder = 0;
-        } else if (pid == monitor->forwarder) {
+        }
+        for (int i = 0; i < WORKERS; i++) {
+            if (pid != monitor->workers[i])
+                continue;
             cleanup_free char *how = process_describe_status(status);
-            log_info("what keeps the API socket ended: %s", how);
-            monitor->forwarder = 0;
-        } else if (pid == monitor->relay) {
-            log_warn("the relay ended");
-            monitor->relay = 0;
+            log_info("%s ended: %s", worker_names[i], how);
+            monitor->workers[i] = 0;
         }
     }
 }
@@ -313,13 +325,16 @@ static void loop(struct monitor *monitor, int signals)
         if (!monitor->vm && !lock_is_held(vm_lock))
             monitor->vm_gone = true;
         // A prober that died without a word must not leave the machine starting for ever.
-        if (!monitor->prober && monitor->reports < 0 && !monitor->stopping &&
+        if (!monitor->workers[PROBER] && monitor->reports < 0 && !monitor->stopping &&
             monitor->status.phase < PHASE_READY) {
             publish(monitor, PHASE_FAILED, "the check for readiness ended unexpectedly");
             stop(monitor, false);
         }
+        if (!monitor->stopping && sharers_are_lost(&monitor->sharers))
+            take_trouble(monitor, xstrdup("virtiofsd has ended: a volume is lost until a restart"));
         keep_forwarding(monitor);
         keep_relaying(monitor);
+        keep_ports(monitor);
     }
 }
 
@@ -355,7 +370,7 @@ static int start_vm(struct monitor *monitor, struct error *err)
         return -1;
     if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
         plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
-        vm_start(&monitor->m, monitor->provider, &monitor->vm, err) < 0)
+        vm_start(&monitor->m, monitor->provider, &monitor->sharers, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;
     return 0;
@@ -367,9 +382,7 @@ static bool will_restart(struct monitor *monitor)
     bool failed = !monitor->stopping && monitor->status.phase == PHASE_READY && monitor->vm_status;
     if (!monitor->m.restart || !(failed || monitor->again))
         return monitor->again = false;
-    if (clock_monotonic_ms() - monitor->started_ms > steady_ms)
-        monitor->restarts = 0;
-    monitor->again = monitor->restarts++ < most_restarts;
+    monitor->again = restarts_allow(&monitor->restarts, clock_monotonic_ms());
     cleanup_free char *how = process_describe_status(monitor->vm_status);
     log_warn("the VM ended (%s): %s", how,
              monitor->again ? "starting it again" : "too often to start it again");
@@ -380,10 +393,9 @@ static int finish(struct monitor *monitor, struct error *err)
 {
     struct error ignored;
     cleanup_free char *control = machine_path(monitor->m.name, MACHINE_CONTROL_SOCKET);
-    process_end(&monitor->prober);
-    process_end(&monitor->ladder);
-    process_end(&monitor->forwarder);
-    process_end(&monitor->relay);
+    localhost_end(&monitor->workers[PORTS], monitor->m.name);
+    for (int i = 0; i < WORKERS; i++)
+        process_end(&monitor->workers[i]);
     vm_end_remains(&monitor->m, monitor->vm);
     if (vsock_clear(&monitor->m, &ignored) < 0)
         log_error("%s", ignored.message);
@@ -395,10 +407,8 @@ static int finish(struct monitor *monitor, struct error *err)
         return 0;
 
     if (monitor->stopping && monitor->status.phase != PHASE_FAILED) {
-        cleanup_free char *status_path = machine_path(monitor->m.name, MACHINE_STATUS);
-        unlink(status_path);
         log_info("stopped");
-        return 0;
+        return status_forget(monitor->m.name, err);
     }
     if (!monitor->stopping) {
         // A guest that was told to power off from inside is no fault either, once it was ready.
@@ -423,6 +433,7 @@ static void monitor_release(struct monitor *monitor)
         close(monitor->reports);
     plane_release(&monitor->plane);
     helper_release(&monitor->helper);
+    sharers_release(&monitor->sharers);
     free(monitor->trouble);
     machine_release(&monitor->m);
     lock_release(&monitor->lock); // last: from here on the machine is stopped
@@ -438,12 +449,10 @@ static void begin(struct monitor *monitor)
     if (monitor->reports >= 0)
         close(steal_fd(&monitor->reports));
     strbuf_reset(&monitor->unread);
-    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = false;
-    monitor->again = false;
+    monitor->booted = monitor->stopping = monitor->hard = monitor->vm_gone = monitor->again = false;
     monitor->forward_at_ms = 0;
-    monitor->vm = 0;
-    monitor->vm_status = 0;
-    monitor->started_ms = clock_monotonic_ms();
+    monitor->vm = monitor->vm_status = 0;
+    monitor->restarts.begun_ms = clock_monotonic_ms();
     free(monitor->status.host);
     free(monitor->status.address);
     monitor->status.host = monitor->status.address = NULL;

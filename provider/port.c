@@ -5,7 +5,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 
 // Enough to get past a full list of reserved ports; podman tries as often.
 static const int most_tries = 10000;
+static const int answer_ms = 200;
 
 // Listens on 127.0.0.1:port for a moment (0: the kernel's choice) and gives the port.
 static int try_port(unsigned port, unsigned *got)
@@ -80,4 +83,35 @@ int port_settle(struct machine *m, struct error *err)
     if (port_ensure(m, err) < 0)
         return -1;
     return m->ssh.port == old ? 0 : machine_save(m, err);
+}
+
+// On macOS, one may listen on 127.0.0.1 beside somebody who listens on all addresses, who then gets
+// nothing from here any more.
+static bool somebody_answers(unsigned port)
+{
+    cleanup_close int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+        return false;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return true;
+    struct pollfd wanted = {.fd = fd, .events = POLLOUT};
+    int reason = errno;
+    socklen_t size = sizeof(reason);
+    if (reason == EINPROGRESS && poll(&wanted, 1, answer_ms) > 0 &&
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &reason, &size) < 0)
+        return false;
+    return reason == 0 || reason == EINPROGRESS; // a full queue is somebody's too
+}
+
+int port_check_free(unsigned port, struct error *err)
+{
+    unsigned got;
+    int result = try_port(port, &got);
+    if (result == 0 && somebody_answers(port)) {
+        errno = EADDRINUSE;
+        result = -1;
+    }
+    return result < 0 ? error_errno(err, "cannot listen on 127.0.0.1:%u", port) : 0;
 }

@@ -14,4 +14,7 @@ int port_ensure(struct machine *m, struct error *err);
 // The same, and the record is saved if it is another port now.
 int port_settle(struct machine *m, struct error *err);
 
+// Whether one can listen on 127.0.0.1:port now without taking it from somebody. EADDRINUSE, EACCES.
+int port_check_free(unsigned port, struct error *err);
+
 #endif

@@ -112,6 +112,14 @@ int provider_probe(const struct provider *provider, const struct machine *m, str
     return 0;
 }
 
+int provider_share(const struct provider *provider, const struct machine *m, struct tools *tools,
+                   struct error *err)
+{
+    if (shares_find(&tools->shares, m, err) < 0)
+        return -1;
+    return tools->shares.count ? provider->hypervisor->share(tools, m, err) : 0;
+}
+
 int provider_command(const struct provider *provider, const struct machine *m,
                      const struct tools *tools, struct strvec *argv, struct error *err)
 {
@@ -133,6 +141,8 @@ void tools_release(struct tools *tools)
     free(tools->notice);
     free(tools->folder);
     free(tools->control);
+    shares_release(&tools->shares);
+    free(tools->virtiofsd);
     free(tools->vsock.report);
     free(tools->vsock.ssh);
     free(tools->vsock.api);

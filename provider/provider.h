@@ -38,6 +38,11 @@ int provider_check_size(const struct provider *provider, const struct machine *m
 int provider_probe(const struct provider *provider, const struct machine *m, struct tools *tools,
                    struct error *err);
 
+// What start needs besides: the machine's folders on this host, and how they are shared. ENOENT and
+// its like when one is not there.
+int provider_share(const struct provider *provider, const struct machine *m, struct tools *tools,
+                   struct error *err);
+
 // The full command line: the network's words, then the hypervisor's. Pure. EINVAL when the
 // machine's size is more than the hypervisor takes.
 int provider_command(const struct provider *provider, const struct machine *m,

@@ -30,12 +30,14 @@ struct waiting {
     unsigned port;
     struct ssh_session *session; // root's
     bool repaired;               // the SELinux rules were applied by us
+    char *warning;               // what a ready machine lacks; NULL: nothing
 };
 
 static void waiting_release(struct waiting *wait)
 {
     ssh_free(wait->session);
     free(wait->host);
+    free(wait->warning);
 }
 
 static void report(const struct waiting *wait, enum phase phase, const char *detail)
@@ -172,6 +174,61 @@ static int wait_for_provisioning(struct waiting *wait, struct error *err)
     }
 }
 
+// The guest tells of each volume that it could not mount (guest.h).
+static int judge_volume(struct waiting *wait, const char *line, struct error *err)
+{
+    cleanup_free char *tag = xstrndup(line, strcspn(line, " "));
+    const char *reason = line + strlen(tag);
+    const struct mount *mount = mounts_find(&wait->r->m->mounts, tag);
+    if (!mount)
+        return 0;
+    cleanup_free char *text =
+        xasprintf("cannot mount volume '%s' at '%s' in the guest:%s", mount->source, mount->target,
+                  *reason ? reason : " unknown reason");
+    if (!mount->by_default)
+        return error_set(err, EIO, "%s", text);
+    cleanup_free char *before = wait->warning;
+    wait->warning = xasprintf("%s%s%s", before ? before : "", before ? "; " : "", text);
+    return 0;
+}
+
+static int judge_volumes(struct waiting *wait, const char *told, struct error *err)
+{
+    CLEANUP(strvec_release) struct strvec lines = STRVEC_INIT;
+    strvec_split(&lines, told, '\n');
+    for (size_t i = 1; i < lines.count; i++)
+        if (*lines.items[i] && judge_volume(wait, lines.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int wait_for_volumes(struct waiting *wait, struct error *err)
+{
+    if (wait->r->m->mounts.count == 0)
+        return 0;
+    report(wait, PHASE_PROVISIONING, "volumes");
+    for (;;) {
+        CLEANUP(strbuf_release) struct strbuf told = STRBUF_INIT;
+        int status;
+        bool asked = (wait->session || connect_once(wait, err) == 0) &&
+                     ssh_run(wait->session,
+                             "cat " GUEST_VOLUMES_FILE " 2>/dev/null || "
+                             "systemctl is-failed " GUEST_VOLUMES_UNIT,
+                             &told, &status, err) == 0;
+        if (asked && strncmp(told.text, "done", 4) == 0)
+            return judge_volumes(wait, told.text, err);
+        if (asked && strncmp(told.text, "failed", 6) == 0)
+            return error_set(err, EIO, "%s has failed in the guest: the volumes are not mounted",
+                             GUEST_VOLUMES_UNIT);
+        if (asked)
+            error_set(err, ETIMEDOUT, "the volumes are still being mounted");
+        else
+            disconnect(wait);
+        if (pause_or_give_up(wait, err) < 0)
+            return -1;
+    }
+}
+
 // sshd refused the channel to a socket. Waits if the socket is not there yet; applies the
 // SELinux rules if it is.
 static int after_refusal(struct waiting *wait, const char *socket, struct error *err)
@@ -242,9 +299,10 @@ int readiness_wait(const struct readiness *readiness, struct error *err)
         .deadline_ms = clock_monotonic_ms() + readiness->timeout_ms,
     };
     if (connect_in_time(&wait, err) < 0 || wait_for_provisioning(&wait, err) < 0 ||
-        wait_for_socket(&wait, true, err) < 0 || wait_for_socket(&wait, false, err) < 0 ||
+        wait_for_volumes(&wait, err) < 0 || wait_for_socket(&wait, true, err) < 0 ||
+        wait_for_socket(&wait, false, err) < 0 ||
         registration_set(readiness->m, wait.host, wait.port, err) < 0)
         return -1;
-    report(&wait, PHASE_READY, NULL);
+    report(&wait, PHASE_READY, wait.warning);
     return 0;
 }

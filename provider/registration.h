@@ -6,8 +6,9 @@
 
 #include "provider/machine.h"
 
-// What makes a machine reachable for podman: its two system connections, and its host key in
-// the user's known_hosts under the address and port that they name. Repeating it is harmless.
+// What makes a machine reachable for podman: its two system connections, once more where an old
+// podman looks for them (connection_conf.h) if that is the one on PATH, and its host key in the
+// user's known_hosts under the address and port that they name. Repeating it is harmless.
 int registration_set(const struct machine *m, const char *host, unsigned port, struct error *err);
 
 // What registration_set() would refuse for sure, asked before something slow: a connections file

@@ -46,6 +46,11 @@ void ssh_set_timeout(struct ssh_session *session, int64_t timeout_ms);
 int ssh_run(struct ssh_session *session, const char *command, struct strbuf *out, int *status,
             struct error *err);
 
+// The same, with `length` bytes on its stdin. What the command prints before it has read them all
+// must be short.
+int ssh_feed(struct ssh_session *session, const char *command, const void *input, size_t length,
+             struct strbuf *out, int *status, struct error *err);
+
 // `GET /_ping` over a direct-streamlocal@openssh.com channel to a unix socket in the guest:
 // what podman clients do. 0 when it answered 200. EACCES: sshd refused the channel ("open
 // failed": SELinux, or no such socket); EBADMSG: something else answered, or nothing did. The

@@ -120,8 +120,29 @@ static int finish(struct channel *channel, int (*step)(LIBSSH2_CHANNEL *), const
     return rc < 0 ? ssh_session_fail(channel->session, what, err) : 0;
 }
 
+static int channel_write(struct channel *channel, const char *bytes, size_t length,
+                         const char *what, struct error *err)
+{
+    for (size_t sent = 0; sent < length;) {
+        ssize_t n = libssh2_channel_write_ex(channel->library, 0, bytes + sent, length - sent);
+        if (n < 0 && n != LIBSSH2_ERROR_EAGAIN)
+            return ssh_session_fail(channel->session, what, err);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (ssh_session_wait(channel->session, what, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int ssh_run(struct ssh_session *session, const char *command, struct strbuf *out, int *status,
             struct error *err)
+{
+    return ssh_feed(session, command, "", 0, out, status, err);
+}
+
+int ssh_feed(struct ssh_session *session, const char *command, const void *input, size_t length,
+             struct strbuf *out, int *status, struct error *err)
 {
     static const char what[] = "run a command on";
     ssh_session_begin(session);
@@ -136,7 +157,8 @@ int ssh_run(struct ssh_session *session, const char *command, struct strbuf *out
             return -1;
     if (rc < 0)
         return ssh_session_fail(session, what, err);
-    if (finish(&channel, libssh2_channel_send_eof, what, err) < 0)
+    if (channel_write(&channel, input, length, what, err) < 0 ||
+        finish(&channel, libssh2_channel_send_eof, what, err) < 0)
         return -1;
 
     CLEANUP(strbuf_release) struct strbuf answer = STRBUF_INIT;
@@ -184,16 +206,8 @@ int ssh_ping_socket(struct ssh_session *session, const char *socket_path, struct
     if (open_socket(&channel, socket_path, err) < 0)
         return -1;
 
-    for (size_t sent = 0; sent < sizeof(request) - 1;) {
-        ssize_t n = libssh2_channel_write_ex(channel.library, 0, request + sent,
-                                             sizeof(request) - 1 - sent);
-        if (n < 0 && n != LIBSSH2_ERROR_EAGAIN)
-            return ssh_session_fail(session, what, err);
-        if (n > 0)
-            sent += (size_t)n;
-        else if (ssh_session_wait(session, what, err) < 0)
-            return -1;
-    }
+    if (channel_write(&channel, request, sizeof(request) - 1, what, err) < 0)
+        return -1;
 
     CLEANUP(strbuf_release) struct strbuf answer = STRBUF_INIT;
     while (!strchr(answer.text, '\n') && answer.length < largest_answer) {

@@ -290,6 +290,18 @@ static char *agent_path(const struct machine *m)
     return xasprintf("%s/%s.plist", folder, label);
 }
 
+// A job that was once disabled would be passed over at login.
+static void enable_at_login(const struct machine *m)
+{
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    struct error err;
+    int status;
+    cleanup_free char *gui = domain_at(0);
+    launchd_enable_argv(&argv, gui, m->name);
+    if (call(&argv, NULL, &status, &err) < 0 || status != 0)
+        log_warn("%s", err.message);
+}
+
 static int autostart(const struct machine *m, bool on, struct error *err)
 {
     cleanup_free char *folder = paths_launch_agents();
@@ -299,7 +311,10 @@ static int autostart(const struct machine *m, bool on, struct error *err)
                                                    : 0;
     if (file_make_dirs(folder, 0755, err) < 0)
         return -1;
-    return write_plist(m, path, login_timeout_s, true, err);
+    if (write_plist(m, path, login_timeout_s, true, err) < 0)
+        return -1;
+    enable_at_login(m);
+    return 0;
 }
 
 static bool autostarts(const struct machine *m)

@@ -44,6 +44,7 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
         if (null_fd > STDERR_FILENO)
             close(null_fd);
         process_reset_signals();
+        process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
     int reason = errno;
@@ -52,8 +53,8 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
     _exit(127);
 }
 
-int vm_start(const struct machine *m, const struct provider *provider, pid_t *pid,
-             struct error *err)
+int vm_start(const struct machine *m, const struct provider *provider, struct sharers *sharers,
+             pid_t *pid, struct error *err)
 {
     CLEANUP(tools_release) struct tools tools = TOOLS_INIT;
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
@@ -63,6 +64,7 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
     int failure[2];
 
     if (provider_probe(provider, m, &tools, err) < 0 ||
+        provider_share(provider, m, &tools, err) < 0 ||
         provider_command(provider, m, &tools, &argv, err) < 0)
         return -1;
     if (lock_take(&lock, lock_path, lock_glance_ms, err) < 0)
@@ -74,13 +76,13 @@ int vm_start(const struct machine *m, const struct provider *provider, pid_t *pi
     cleanup_close int log_fd = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (log_fd < 0)
         return error_errno(err, "cannot open '%s'", log_path);
-    if (pipe(failure) < 0)
-        return error_errno(err, "cannot make a pipe");
+    if (process_pipe(failure, err) < 0)
+        return -1;
     cleanup_close int failure_read = failure[0];
     cleanup_close int failure_write = failure[1];
-    fcntl(failure_read, F_SETFD, FD_CLOEXEC);
-    fcntl(failure_write, F_SETFD, FD_CLOEXEC);
 
+    if (sharers_start(sharers, &tools, log_fd, err) < 0)
+        return -1;
     pid_t child = fork();
     if (child < 0)
         return error_errno(err, "cannot start the VM");
@@ -110,4 +112,7 @@ void vm_end_remains(const struct machine *m, pid_t pid)
             kill(-pid, SIGKILL);
         clock_sleep_ms(remains_look_ms);
     }
+    struct error err;
+    if (shares_clear_sockets(m->name, &err) < 0)
+        log_error("%s", err.message);
 }

@@ -13,7 +13,7 @@ import podman_test as harness  # noqa: E402
 
 class Front(harness.PodmanTest):
     def test_other_commands_are_podmans(self):
-        for argv in (["ps", "-a"], ["run", "--rm", "-v", "/a b:/c", "x", "machine"], ["--version"],
+        for argv in (["ps", "-a"], ["run", "--rm", "-v", "/a b:/c", "x", "machine"],
                      ["-c", "machine", "ps"], ["--log-level=debug", "--url", "machine", "info"],
                      ["--bogus", "machine", "list"], [], ["-r", "images"],
                      ["-v", "machine"], ["--help", "machine"], ["-rD", "ps"], ["-Hx", "ps"]):
@@ -22,6 +22,7 @@ class Front(harness.PodmanTest):
             self.assertEqual(done.out, "real " + " ".join(argv) + "\n")
             self.assertEqual(self.calls()[before]["argv"], argv)
             self.assertEqual(os.path.basename(self.calls()[before]["name"]), "podman")
+        self.assertEqual(self.good("--version").out, "real --version\n")
 
     def test_status_and_stdin_are_podmans(self):
         self.real_how(status=17)

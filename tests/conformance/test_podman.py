@@ -93,6 +93,32 @@ class Podman(harness.PodmanTest):
                      "location or a subdirectory of an existing location")
         self.make("box", "--volume", "/tmp:/tmp/foo")
 
+    def mounts(self, name="box"):
+        return [(mount["Source"], mount["Target"], mount["ReadOnly"])
+                for mount in self.inspect_one(name)["Vmnet"]["Mounts"]]
+
+    def test_04_host_configuration(self):
+        self.make("box")
+        config = os.path.join(self.home, ".config/containers")
+        self.assertIn((config, "/etc/containers", False), self.mounts())
+        self.assertTrue(os.path.isdir(config))
+
+    def test_06_volumes_disabled(self):
+        self.make("box", "--volume", "")
+        self.assertEqual(self.mounts(), [])
+
+    def test_08_volume_on_another_path(self):
+        self.make("box", "--volume", f"{self.home}:/does/not/exist:ro")
+        self.assertEqual(self.mounts(), [(self.home, "/does/not/exist", True)])
+
+    def test_27_init_with_volume(self):
+        long = "/very-long-test-mount-dir-path-more-than-thirty-six-bytes"
+        self.make("box", "--volume", f"{self.home}:{long}", "-v", "$HOME/with spaces:/host folder")
+        self.assertEqual(self.mounts(), [(self.home, long, False),
+                                         (self.home + "/with spaces", "/host folder", False)])
+        self.bad("machine", "init", *harness.NO_IMAGE, "-v", "/a:/x", "-v", "/b:/x/", "other",
+                 words='volume "/b:/x/": two volumes have the machine mount destination "/x"')
+
     def test_21_simple_init(self):
         done = self.make("box")
         self.assertEqual(done.out, "Machine init complete\nTo start your machine run:\n\n"

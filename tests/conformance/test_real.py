@@ -14,7 +14,7 @@ import podman_test as harness  # noqa: E402
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                      "podman-machine-vmnet-tests")
-CLIENT = os.environ.get("PMV_PODMAN") or os.path.join(CACHE, "client/podman")
+CLIENT = os.environ.get("PMV_PODMAN") or os.path.join(CACHE, "clients/podman/podman")
 # podman refuses machines to root: then the test is somebody else, in a user namespace.
 WRAP = ["unshare", "--user", "--map-user=1000"] if os.geteuid() == 0 else []
 
@@ -112,6 +112,42 @@ class Real(harness.PodmanTest):
                          [("ours", False), ("ours-root", True)])
         self.good("system", "connection", "default", "ours")
         self.assertEqual(self.connections()[1], "ours")
+
+    def test_podman_desktop(self):
+        """What it calls while nothing runs, in its order and with its environment: tests/vm has the
+        rest."""
+        self.assertRegex(self.good("--version").out.split()[-1], r"^\d+\.\d+\.\d+")
+        both = [{"CONTAINERS_MACHINE_PROVIDER": name} for name in ("applehv", "libkrun")]
+        for env in both:
+            self.assertEqual(self.listed(env=env), [])
+        with open(f"{self.top}/playbook.yaml", "w", encoding="utf-8") as file:
+            file.write("- hosts: localhost\n")
+        self.good("machine", "init", "--cpus", "1", "--memory", "2048", "--disk-size", "11",
+                  *harness.NO_IMAGE, "--playbook", f"{self.top}/playbook.yaml", "--rootful", "ours")
+        done = self.bad("machine", "init", "--cpus", "1", *harness.NO_IMAGE, "ours")
+        self.assertIn('machine "ours" already exists', done.err)
+        self.real("machine", "init", "--image", "/dev/null", "theirs")
+        # Ours is told once: not to those that want a Mac's. podman 6 tells its own each time.
+        self.assertNotIn("ours", [m["Name"] for env in both for m in self.listed(env=env)])
+        self.assertEqual(sorted(m["Name"] for m in self.listed()), ["ours", "theirs"])
+        path = ("machine", "inspect", "--format", "{{.ConnectionInfo.PodmanSocket.Path}}")
+        ours, theirs = self.good(*path, "ours").out, self.real(*path, "theirs").out
+        self.assertEqual(ours.replace("ours", "theirs"), theirs)
+        for name in ("ours-root", "theirs", "ours"):
+            self.good("system", "connection", "default", name)
+            listed = json.loads(self.good("system", "connection", "list", "--format", "json").out)
+            self.assertEqual([c["Name"] for c in listed if c["Default"]], [name])
+            self.assertEqual([m["Name"] for m in self.listed() if m["Default"]],
+                             [name.removesuffix("-root")])
+        self.good("machine", "set", "ours", "--cpus", "1", "--memory", "1024", "--disk-size", "12",
+                  "--rootful=false")
+        ours = [m for m in self.listed() if m["Name"] == "ours"][0]
+        self.assertEqual((ours["CPUs"], ours["Memory"], ours["DiskSize"]),
+                         (1, str(1 << 30), str(12 << 30)))
+        self.good("machine", "stop", "ours")
+        for name in ("ours", "theirs"):
+            self.good("machine", "rm", "-f", name)
+        self.assertEqual(self.listed(), [])
 
     def test_texts(self):
         """The same mistakes, in the same words."""

@@ -29,8 +29,9 @@ struct variant {
     bool rootful, offload, isolated;
     enum network_mode mode;
     const char *network;
-    const char *folder;  // as tools.folder has it
-    const char *control; // NULL: the usual one
+    const char *folder;    // as tools.folder has it
+    const char *control;   // NULL: the usual one
+    const char *mounts[5]; // sources; the second is read-only
 };
 
 static const struct variant variants[] = {
@@ -40,6 +41,8 @@ static const struct variant variants[] = {
     {.label = "host", .mode = NETWORK_HOST, .isolated = true},
     {.label = "bridged", .mode = NETWORK_BRIDGED, .network = "en0"},
     {.label = "broker", .mode = NETWORK_BROKER, .network = "lab"},
+    {.label = "volumes",
+     .mounts = {"/Users", "/private/a b's \"ü\"", "/Users/j/.config/containers"}},
     {.label = "large", .cpus = 16, .memory_mib = 61440},
     {.label = "dash-and-dots", .name = "my-vm.test.1"},
     {.label = "space",
@@ -66,6 +69,13 @@ static struct machine make_machine(const struct variant *variant, const char *pr
     m.network.name = variant->network ? xstrdup(variant->network) : NULL;
     m.network.isolated = variant->isolated;
     m.ssh.port = 40022;
+    for (size_t i = 0; variant->mounts[i]; i++) {
+        struct error err;
+        cleanup_free char *source = xstrdup(variant->mounts[i]);
+        cleanup_free char *target = xasprintf("/target %zu", i);
+        const struct mount mount = {.source = source, .target = target, .read_only = i == 1};
+        assert_ok(mounts_add(&m.mounts, &mount, &err), err);
+    }
     return m;
 }
 
@@ -78,6 +88,19 @@ static struct tools make_tools(const struct variant *variant)
     tools.control = variant->control ? xstrdup(variant->control)
                                      : xasprintf("/run/user/501/podman/%s-control.sock", name);
     return tools;
+}
+
+// The folders themselves need not be there.
+static void plan_shares(struct tools *tools, const struct machine *m, bool sockets)
+{
+    struct shares *shares = &tools->shares;
+    shares->items = xrealloc(NULL, (m->mounts.count + 1) * sizeof(*shares->items));
+    for (size_t i = 0; i < m->mounts.count; i++)
+        shares->items[shares->count++] = (struct share){
+            .mount = &m->mounts.items[i],
+            .path = xstrdup(m->mounts.items[i].source),
+            .socket = sockets ? xasprintf("/run/user/501/podman/default-fs%zu.sock", i) : NULL,
+        };
 }
 
 static void compare_text(const char *golden, const char *text)
@@ -121,7 +144,7 @@ static void plan_vsock(struct tools *tools)
     tools->vsock.shutdown = xstrdup("/var/folders/xy/T/podman/vm-off.sock");
 }
 
-static void check_apple_row(const char *row, const char *hypervisor, const char *file)
+static void check_apple_row(const char *row, const char *hypervisor, const char *const *files)
 {
     const struct provider *provider = provider_find(row);
     assert_non_null(provider);
@@ -135,9 +158,11 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
         tools.network = xstrdup("/opt/homebrew/opt/vmnet-helper/libexec/vmnet-run");
         tools.offload = variants[i].offload;
         plan_vsock(&tools);
+        plan_shares(&tools, &m, false);
         assert_ok(provider_command(provider, &m, &tools, &argv, &err), err);
         compare_argv(row, variants[i].label, &argv);
-        check_words(&argv, file);
+        for (size_t f = 0; files[f]; f++)
+            check_words(&argv, files[f]);
         // Offload is on at both ends or at none.
         bool offload = variants[i].offload && provider->hypervisor->offload;
         assert_int_equal(strvec_contains(&argv, "--enable-tso"), offload);
@@ -148,13 +173,18 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
 static void krunkit_row(void **state)
 {
     (void)state;
-    check_apple_row("vmnet-krunkit", "krunkit", CONTRACT_DIR "/krunkit-1.2.1.options");
+    static const char *const files[] = {CONTRACT_DIR "/krunkit-1.2.1.options",
+                                        CONTRACT_DIR "/krunkit-1.3.1.options", NULL};
+    check_apple_row("vmnet-krunkit", "krunkit", files);
 }
 
 static void vfkit_row(void **state)
 {
     (void)state;
-    check_apple_row("vmnet-vfkit", "vfkit", CONTRACT_DIR "/vfkit-0.6.3.options");
+    static const char *const files[] = {
+        CONTRACT_DIR "/vfkit-0.6.1.options", CONTRACT_DIR "/vfkit-0.6.2.options",
+        CONTRACT_DIR "/vfkit-0.6.3.options", CONTRACT_DIR "/vfkit-0.6.4.options", NULL};
+    check_apple_row("vmnet-vfkit", "vfkit", files);
 }
 
 // Before 1.2 krunkit had neither --timesync nor a way from the host to the guest.
@@ -172,6 +202,7 @@ static void an_older_krunkit(void **state)
     assert_ok(provider_command(provider_find("vmnet-krunkit"), &m, &tools, &argv, &err), err);
     compare_argv("vmnet-krunkit", "1.1", &argv);
     check_words(&argv, CONTRACT_DIR "/krunkit-1.1.1.options");
+    check_words(&argv, CONTRACT_DIR "/krunkit-1.0.0.options");
 }
 
 // What cannot be said is refused, never sent as something else.
@@ -198,6 +229,18 @@ static void unspeakable_paths(void **state)
         assert_int_equal(result, cases[i].result);
         if (result < 0)
             assert_int_equal(err.code, EINVAL);
+
+        // The same of a shared folder.
+        const struct variant shared = {.mounts = {cases[i].folder}};
+        CLEANUP(machine_release) struct machine other = make_machine(&shared, cases[i].row);
+        CLEANUP(tools_release) struct tools others = make_tools(&shared);
+        CLEANUP(strvec_release) struct strvec words = STRVEC_INIT;
+        others.hypervisor = xstrdup("/bin/hypervisor");
+        others.network = xstrdup("/bin/vmnet-run");
+        plan_shares(&others, &other, false);
+        result = provider_command(provider_find(cases[i].row), &other, &others, &words, &err);
+        bool quotes = strchr(cases[i].folder, '"') != NULL; // vfkit's boot loader alone minds them
+        assert_int_equal(result, quotes ? 0 : cases[i].result);
     }
 }
 
@@ -214,7 +257,8 @@ static const struct host hosts[] = {
     {"arm-tcg", "aarch64", "tcg", "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd", NULL},
 };
 
-static void check_qemu(const struct host *host, const struct variant *variant, const char *label)
+static void check_qemu(const struct host *host, const struct variant *variant, const char *label,
+                       bool virtiofsd)
 {
     struct error err;
     CLEANUP(machine_release) struct machine m = make_machine(variant, "qemu");
@@ -225,6 +269,7 @@ static void check_qemu(const struct host *host, const struct variant *variant, c
     tools.hypervisor = xasprintf("/usr/bin/qemu-system-%s", host->arch);
     tools.firmware = xstrdup(host->firmware);
     tools.firmware_vars = host->vars ? xstrdup(host->vars) : NULL;
+    plan_shares(&tools, &m, virtiofsd);
     assert_ok(provider_command(provider_find("qemu"), &m, &tools, &argv, &err), err);
     compare_argv("qemu", label, &argv);
 }
@@ -233,13 +278,16 @@ static void qemu_row(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(variants); i++)
-        check_qemu(&hosts[0], &variants[i], variants[i].label);
+        check_qemu(&hosts[0], &variants[i], variants[i].label, true);
     const struct variant comma = {.folder = "/home/a,b=c,,d/default",
                                   .control = "/run/a,b/default-control.sock"};
-    check_qemu(&hosts[0], &comma, "comma");
+    check_qemu(&hosts[0], &comma, "comma", true);
+    const struct variant shared = {.mounts = {"/home/a,b=c", "/home/ü \"x\""}};
+    check_qemu(&hosts[3], &shared, "arm-volumes", true);
+    check_qemu(&hosts[0], &shared, "9p", false);
     const struct variant plain = {0};
     for (size_t i = 1; i < ARRAY_SIZE(hosts); i++)
-        check_qemu(&hosts[i], &plain, hosts[i].label);
+        check_qemu(&hosts[i], &plain, hosts[i].label, true);
 }
 
 static void sizes_are_checked(void **state)

@@ -60,20 +60,22 @@ class MachineTest(unittest.TestCase):
         self.run_dir = os.path.join(self.top, "run")
         for folder in (self.home, self.bin, self.run_dir, os.path.join(self.top, "tmp")):
             os.mkdir(folder, 0o700)
-        os.symlink(os.path.join(FAKE, "qemu-system-x86_64"),
-                   os.path.join(self.bin, "qemu-system-x86_64"))
+        for name in ("qemu-system-x86_64", "virtiofsd"):
+            os.symlink(os.path.join(FAKE, name), os.path.join(self.bin, name))
         self.env = {
             "HOME": self.home,
             "XDG_RUNTIME_DIR": self.run_dir,
             "TMPDIR": os.path.join(self.top, "tmp"),
             "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "LANG": "C.UTF-8",
+            "CONTAINERS_HELPER_BINARY_DIR": self.bin,
             "PMV_TEST": self.top,  # how we know the processes that are ours
         }
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             # Into files: the monitor has no terminal to complain on.
             self.env[name] = f"{os.environ.get(name, '')}:log_path={self.top}/sanitizer"
         self.started = []
+        self.ran = {}  # containers, by side
         self.addCleanup(self.clean_up)
 
     def clean_up(self):
@@ -172,6 +174,22 @@ class MachineTest(unittest.TestCase):
             return []
         return [e for e in found if kind is None or e["event"] == kind]
 
+    def containers(self, root=(), user=()):
+        """What runs in the guest from now on: for each container a list of (address, port) or
+        (address, port, protocol)."""
+        for side, found in (("root", root), ("user", user)):
+            path = os.path.join(self.bin, f"podman-{side}")
+            ports = [[dict(zip(("host_ip", "host_port", "protocol", "container_port", "range"),
+                               (*port, "tcp")[:3] + (80, 1))) for port in container]
+                     for container in found]
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                json.dump([{"Id": "0", "Ports": each or None} for each in ports], file, indent=4)
+            os.rename(path + ".new", path + ".json")
+            with open(path + ".events", "a", encoding="utf-8") as file:
+                if found != self.ran.get(side):
+                    file.write("start\n")
+            self.ran[side] = found
+
     def image(self, size=1 << 20):
         """A disk with a boot record and nothing in it."""
         path = os.path.join(self.top, "disk-image.raw")
@@ -249,7 +267,9 @@ class MachineTest(unittest.TestCase):
         return self.processes("qemu-system-x86_64")
 
     def monitor_pids(self):
-        return self.processes(" monitor ")
+        """Without the monitor's own children, which are the same program until they run another."""
+        found = self.processes(" monitor ")
+        return [pid for pid in found if parent(pid) not in found]
 
     def files(self):
         """Every path below the home and the runtime folder."""
@@ -277,6 +297,14 @@ class MachineTest(unittest.TestCase):
             self.assertEqual([line for line in self.known_hosts()
                               if line.endswith(":" + name)], [])
         self.assertEqual(self.events("second VM on one disk"), [])
+
+
+def parent(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def free_port():

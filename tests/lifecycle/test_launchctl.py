@@ -22,7 +22,7 @@ import launchd  # noqa: E402
 
 LAUNCHCTL = os.path.join(harness.MACOS, "launchctl")
 GUI, USER = f"gui/{os.getuid()}", f"user/{os.getuid()}"
-STUBBORN = "trap '' TERM; while :; do sleep 0.05; done"
+STUBBORN = "trap '' TERM; touch {}; while :; do sleep 0.05; done"
 
 
 def is_alive(pid):
@@ -98,6 +98,8 @@ class Verbs(Launchctl):
         self.ends(37, "kickstart", f"{GUI}/job")
         self.ends(0, "kickstart", "-k", f"{GUI}/job")
         self.assertNotEqual(int(self.fact("pid")), pid)
+        self.assertRegex(self.ends(0, "list"), r"\APID\tStatus\tLabel\n\d+\t-15\tjob\n\Z")
+        self.assertIn("\tservices = {", self.ends(0, "print", GUI))
         self.ends(0, "kill", "SIGKILL", f"{GUI}/job")
         self.wait_for("its end", lambda: self.fact("state") == "not running")
         self.assertEqual(self.fact("last terminating signal"), "Killed: 9")
@@ -152,10 +154,10 @@ class Verbs(Launchctl):
         self.assertEqual(len(self.launchd.calls("bootstrap")), 3)
 
     def test_a_slow_job_is_in_the_way(self):
-        self.load(f"touch {self.path('up')}; trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; "
+        self.load(f"trap 'sleep 3; exit 0' TERM; touch {self.path('up')}; while :; do sleep 0.05; "
                   "done", RunAtLoad=True)
         self.wait_for("the job", lambda: os.path.exists(self.path("up")))
-        self.launchd.settle(0.5)
+        self.launchd.settle(3)
         self.ends(0, "bootout", f"{GUI}/job")
         self.assertEqual(self.fact("state"), "SIGTERMed")
         self.ends(36, "bootout", f"{GUI}/job")
@@ -207,7 +209,7 @@ class Jobs(Launchctl):
             self.ends(0, "bootout", f"{GUI}/job")
 
     def test_exit_timeout(self):
-        self.load(f"touch {self.path('up')}; {STUBBORN}", RunAtLoad=True, ExitTimeOut=1)
+        self.load(STUBBORN.format(self.path("up")), RunAtLoad=True, ExitTimeOut=1)
         self.wait_for("the job", lambda: os.path.exists(self.path("up")))
         begun = time.monotonic()
         self.ends(0, "bootout", f"{GUI}/job")

@@ -198,6 +198,37 @@ class Connections(harness.MachineTest):
         self.assertEqual(json.loads(self.text(self.connections_file())), before)
         self.assertEqual(self.text(self.known_hosts_file()), line)
 
+    def put_podman(self, version):
+        path = os.path.join(self.bin, "podman")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho podman version {version}\n")
+        os.chmod(path, 0o755)
+
+    def test_an_old_podman(self):
+        """podman before 5 finds connections in containers.conf; a newer one would show them twice."""
+        conf = os.path.join(self.home, ".config/containers/containers.conf.d",
+                            "podman-machine-vmnet-m1.conf")
+        self.put_podman("4.3.1")
+        self.init()
+        port = self.inspect()["SSHConfig"]["Port"]
+        self.assertIn('[engine.service_destinations."m1-root"]\n'
+                      f'uri = "ssh://root@127.0.0.1:{port}/run/podman/podman.sock"\n'
+                      f'identity = "{self.machine_file("m1", "id_ed25519")}"\n', self.text(conf))
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", port))
+            taken.listen(1)
+            self.ok("start", "m1")
+        self.assertNotIn(f":{port}/", self.text(conf))
+        self.ok("stop", "m1")
+        self.put_podman("5.0.0")
+        self.ok("start", "m1")
+        self.assertFalse(os.path.exists(conf))
+        self.ok("stop", "m1")
+        self.put_podman("4.9.4")
+        self.ok("start", "m1")
+        self.ok("rm", "--force", "m1")
+        self.assertFalse(os.path.exists(conf))
+
     def test_update_connection(self):
         self.init("one")
         self.init("two")

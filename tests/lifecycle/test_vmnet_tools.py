@@ -51,7 +51,8 @@ class ToolTest(unittest.TestCase):
 
     def start(self, *argv, **more):
         process = subprocess.Popen(argv, stdin=more.pop("stdin", subprocess.DEVNULL),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   stdout=subprocess.PIPE,
+                                   stderr=more.pop("stderr", subprocess.PIPE), text=True,
                                    start_new_session=True,
                                    env=self.environment(**more.pop("env", {})), **more)
 
@@ -59,8 +60,9 @@ class ToolTest(unittest.TestCase):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            process.stdout.close()
-            process.stderr.close()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
         self.addCleanup(end)
         return process
 
@@ -228,16 +230,17 @@ class Processes(ToolTest):
         rules = self.path("sudoers")
         old = {"PODMAN_MACHINE_VMNET_MACOS": "15.6", "PMV_SUDOERS": rules}
         old["PATH"] = f"{harness.MACOS}:{network.environment()['PATH']}"
-        command = [RUN, "--", "sh", "-c", "sleep 0.7"]
         for text, words in (("", "sudo: a password is required"),
                             (f"{HELPER}\n", "not permitted to use the -C option"),
                             (f"{HELPER}\nclosefrom_override\n", "started vmnet interface")):
             with open(rules, "w", encoding="utf-8") as file:
                 file.write(text)
-            done = self.run_tool(*command, **old)
+            with open(self.path("words"), "w", encoding="utf-8") as log:
+                process = self.start(RUN, "--", "cat", stdin=subprocess.PIPE, stderr=log, env=old)
+            self.wait_for(words, lambda: words in self.read("words"))
+            process.stdin.close()
             # Whether the helper lives is not vmnet-run's concern.
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(words, done.stderr)
+            self.assertEqual(process.wait(20 * harness.SLOW), 0)
 
 
 class Cards(ToolTest):

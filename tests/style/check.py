@@ -35,6 +35,7 @@ FRONT_DOORS = {
     "provider/guest_session.h",
     "provider/known_hosts.h",
     "provider/ladder.h",
+    "provider/localhost.h",
     "provider/machine.h",
     "provider/monitor.h",
     "provider/network_options.h",
@@ -48,6 +49,7 @@ FRONT_DOORS = {
     "provider/state.h",
     "provider/status.h",
     "provider/supervisor.h",
+    "provider/trust.h",
 }
 
 LONGEST_FILE = 500

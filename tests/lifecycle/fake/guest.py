@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import socketserver
@@ -61,6 +62,8 @@ case "$*" in
   "-q is-active NetworkManager.service") [ {network} = NetworkManager ]; exit ;;
   "-q is-active systemd-networkd.service") [ {network} = networkd ]; exit ;;
   *poweroff*) [ {poweroff} = ignored ] || kill -TERM 1 ;;
+  "is-failed podman-machine-vmnet-volumes.service")
+    echo {volumes_unit}; [ {volumes_unit} = failed ] || exit 1 ;;
   "is-active podman-machine-vmnet-provision.service")
     case $(head -n 1 {state} 2>&1) in
       done*) echo active ;;
@@ -69,6 +72,29 @@ case "$*" in
     esac ;;
 esac
 exit 0
+"""
+
+# Containers are what the test says: see containers() of harness.py. The events of root's go to the
+# journal, the user's do not.
+PODMAN = """#!/bin/sh
+side=root
+[ -z "$XDG_RUNTIME_DIR" ] || side=user
+case $1 in
+  ps) cat {folder}/podman-$side.json 2>/dev/null || echo "[]" ;;
+  info) [ $side = user ] || echo journald ;;
+  events) exec tail -n 0 -F {folder}/podman-user.events 2>/dev/null ;;
+  *) exit 125 ;;
+esac
+"""
+
+JOURNALCTL = """#!/bin/sh
+exec tail -n 0 -F {folder}/podman-root.events 2>/dev/null
+"""
+
+RUNUSER = """#!/bin/sh
+[ "$1" = -u ] && [ "$3" = -- ] || exit 1
+shift 3
+exec "$@"
 """
 
 
@@ -126,6 +152,8 @@ def provision():
                 return
     except OSError:
         pass
+    if "notice" in BEHAVIOUR:
+        put(os.path.join(os.path.dirname(STATE), "notice"), BEHAVIOUR["notice"])
     for seconds, text in BEHAVIOUR.get("states", [[0.1, "running packages\n"], [0.2, "done\n"]]):
         time.sleep(seconds)
         write_state(text)
@@ -192,6 +220,8 @@ booted = threading.Event()
 
 def boot(sockets):
     time.sleep(BEHAVIOUR.get("boot", 0.2))
+    if BEHAVIOUR.get("volumes unit") != "failed":
+        put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
     for path in sockets:
         serve_api(path)
     booted.set()
@@ -206,6 +236,7 @@ def main():
     mount("-t", "tmpfs", "-o", "mode=755", "run", "/run")
     mount("-t", "tmpfs", "-o", "mode=755", "lib", "/var/lib")
     mount("-t", "tmpfs", "-o", "mode=755", "sbin", "/usr/local/sbin")
+    mount("-t", "tmpfs", "-o", "mode=755", "share", "/usr/local/share")
     os.makedirs(os.path.dirname(STATE))
     mount("--bind", FACTS["disk"], os.path.dirname(STATE))
 
@@ -233,11 +264,24 @@ def main():
         status=BEHAVIOUR.get("provision status", 0)), 0o755)
     put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
         note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok"),
+        volumes_unit=BEHAVIOUR.get("volumes unit", "activating"),
         network=BEHAVIOUR.get("network", "NetworkManager")), 0o755)
     put("/usr/local/sbin/nmcli", NMCLI.format(note=note), 0o755)
     # Its only network card, as far as it can see.
     mount("-t", "tmpfs", "-o", "mode=755", "net", "/sys/class/net")
     put("/sys/class/net/eth0/address", FACTS["mac"] + "\n")
+    for name, text in (("podman", PODMAN), ("journalctl", JOURNALCTL)):
+        put(f"/usr/local/sbin/{name}", text.format(
+            folder=shlex.quote(os.path.dirname(events))), 0o755)
+    put("/usr/local/sbin/runuser", RUNUSER, 0o755)
+    # Debian's way of trusting certificates, and never this host's own.
+    put("/usr/local/sbin/update-ca-certificates",
+        f"#!/bin/sh\n{note} update-ca-certificates \"$*\"\n"
+        f"exit {BEHAVIOUR.get('trust status', 0)}\n", 0o755)
+    put("/run/guest/not-a-program", "")
+    other = shutil.which("update-ca-trust")
+    if other:
+        mount("--bind", "/run/guest/not-a-program", os.path.realpath(other))
     put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
 
     threading.Thread(target=boot, args=(sockets,), daemon=True).start()

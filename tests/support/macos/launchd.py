@@ -181,6 +181,13 @@ class Keeper:
             return f"{target} = {{\n\ttype = user\n\tservices = {{\n{services}\t}}\n}}\n"
         return self.find(service_target(target))[1].describe(target)
 
+    def list(self):
+        """Of the session that one is in: the screen's, where there is one."""
+        domain = sorted(self.domains)[0]
+        lines = [f"{job.process.pid if job.process else '-'}\t{job.last or 0}\t{label}\n"
+                 for label, job in self.domains[domain].items()]
+        return "PID\tStatus\tLabel\n" + "".join(lines)
+
     def set_enabled(self, target, enabled):
         domain, _, label = target.rpartition("/")
         if domain not in self.domains:
@@ -235,6 +242,8 @@ def service_target(word):
 def perform(keeper, argv):
     """The verb's output. Refused, or a ValueError: not the words of a verb."""
     verb, *words = argv
+    if argv == ["list"]:
+        return keeper.list()
     if verb == "bootstrap":
         domain, path = words
         return keeper.bootstrap(domain, path)
@@ -253,9 +262,10 @@ def perform(keeper, argv):
         name, value = words
         keeper.variables[name] = value
         return None
+    if verb not in ("bootout", "print"):
+        raise ValueError
     target, = words
-    return keeper.print(target) if verb == "print" else \
-        {"bootout": keeper.bootout}[verb](service_target(target))
+    return keeper.print(target) if verb == "print" else keeper.bootout(service_target(target))
 
 
 FAILED = {"bootstrap": "Bootstrap failed: {}: {}", "bootout": "Boot-out failed: {}: {}",

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,19 @@ static void finds_in_folders_then_path(void **state)
     assert_string_not_equal(not_executable, tool);
 }
 
+static void the_file_limit_is_raised(void **state)
+{
+    (void)state;
+    struct rlimit limit, before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    process_raise_file_limit();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(limit.rlim_cur == limit.rlim_max || limit.rlim_cur == 10240);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static void describes(void **state)
 {
     (void)state;
@@ -134,6 +148,7 @@ int main(void)
         cmocka_unit_test(a_lot_of_output_on_both_pipes),
         cmocka_unit_test(a_missing_program),
         cmocka_unit_test(finds_in_folders_then_path),
+        cmocka_unit_test(the_file_limit_is_raised),
         cmocka_unit_test(describes),
     };
     return cmocka_run_group_tests_name("process", tests, temp_home_setup, temp_home_teardown);

@@ -35,6 +35,7 @@ install() {
     podman) ln -sf fake "$here/podman" ;;
     avahi | avahi-daemon) ln -sf fake "$here/avahi-daemon" ;;
     qemu-guest-agent) ln -sf fake "$here/qemu-ga" ;;
+    ansible-core) ln -sf fake "$here/ansible-playbook" ;;
     shadow-utils | uidmap) ln -sf fake "$here/newuidmap" ;;
     esac
   done
@@ -50,6 +51,13 @@ case $line in
 "systemctl --no-reload --global enable podman.socket") wants user/sockets.target podman.socket ;;
 "systemctl --no-reload enable podman.socket") wants system/sockets.target podman.socket ;;
 "systemctl --no-reload enable avahi-daemon.service") wants system/multi-user.target avahi-daemon.service ;;
+"systemctl start playbook.service")
+  [ ! -e "$root/playbook-fails" ] || {
+    echo "Job for playbook.service failed." >&2
+    exit 1
+  }
+  ;;
+"journalctl -q"*" -u playbook.service") printf 'TASK [one]\nfatal: [localhost]: FAILED!\n' ;;
 "systemctl start "*user@*)
   # The manager opens the socket when it comes up and finds it enabled.
   [ -e "$root/manager-is-up" ] || [ ! -L "$root/etc/systemd/user/sockets.target.wants/podman.socket" ] || {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cloudinit/agent.h"
 #include "cloudinit/documents.h"
+#include "cloudinit/pack.h"
 #include "sample.h"
 
 static json_t *parse(const char *text)
@@ -139,6 +140,7 @@ static void user_data_sets_no_password(void **state)
     assert_non_null(strstr(text_at(sshd, "content"), "PasswordAuthentication no\n"));
     assert_non_null(strstr(text_at(sshd, "content"), "PermitRootLogin prohibit-password\n"));
     assert_non_null(strstr(text_at(sshd, "content"), "AllowStreamLocalForwarding yes\n"));
+    assert_non_null(strstr(text_at(sshd, "content"), "AllowTcpForwarding yes\n"));
 }
 
 static void user_data_carries_the_program_and_starts_it(void **state)
@@ -192,6 +194,23 @@ static void user_data_carries_the_agent_where_there_is_vsock(void **state)
     assert_non_null(strstr(script, "\nAPI_USER_SOCKET = '/run/user/501/podman/podman.sock'\n"));
 }
 
+static void user_data_carries_a_playbook(void **state)
+{
+    (void)state;
+    struct seed seed = sample_seed();
+    struct error err;
+    cleanup_free char *packed = NULL;
+    seed.playbook = "- hosts: localhost # \xe2\x82\xac, \"'\\ \xff\n";
+    seed.playbook_file = "/var/lib/podman-machine-vmnet/playbook.yaml";
+    assert_ok(pack_text(seed.playbook, &packed, &err), err);
+    cleanup_json json_t *root = parse_user_data(&seed);
+    const json_t *file = json_array_get(json_object_get(root, "write_files"), 2);
+    assert_string_equal(text_at(file, "path"), seed.playbook_file);
+    assert_string_equal(text_at(file, "permissions"), "0600");
+    assert_string_equal(text_at(file, "encoding"), "gz+b64");
+    assert_string_equal(text_at(file, "content"), packed);
+}
+
 static void refuses_what_is_not_utf8(void **state)
 {
     (void)state;
@@ -213,6 +232,7 @@ int main(void)
         cmocka_unit_test(user_data_sets_no_password),
         cmocka_unit_test(user_data_carries_the_program_and_starts_it),
         cmocka_unit_test(user_data_carries_the_agent_where_there_is_vsock),
+        cmocka_unit_test(user_data_carries_a_playbook),
         cmocka_unit_test(refuses_what_is_not_utf8),
     };
     return cmocka_run_group_tests_name("documents", tests, NULL, NULL);

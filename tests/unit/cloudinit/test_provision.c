@@ -98,7 +98,7 @@ static int make_guest(void **state)
     assert_int_equal(symlink(FAKE_GUEST, program), 0);
     assert_int_equal(mkdir(home, 0755), 0);
     real("cat chmod cp env grep ln mkdir mv rm sed tail");
-    fake("chown loginctl runuser sleep stat sync systemctl systemd-tmpfiles usermod");
+    fake("chown journalctl loginctl runuser sleep stat sync systemctl systemd-tmpfiles usermod");
     put("etc/passwd", "root:x:0:0::/root:/bin/bash\ncore:x:501:1000::/home/core:/bin/bash\n");
     put("etc/group", "root:x:0:\nadm:x:4:\nsudo:x:27:admin\nwheel:x:10:core\ncore:x:1000:\n");
     put("etc/subuid", "core:524288:65536\nother:100:5\n");
@@ -282,6 +282,43 @@ static void the_control_plane_comes_first(void **state)
     unsetenv("CUT");
     assert_int_equal(run(&seed, NULL), 0);
     assert_state("done\n");
+}
+
+// Before podman's sockets are opened, and by a unit that comes before them at later boots.
+static void volumes_are_mounted_by_a_unit(void **state)
+{
+    (void)state;
+    struct seed_volume item = {"tag", "/src", false};
+    const struct seed_volumes volumes = {
+        .items = &item,
+        .count = 1,
+        .program = "/usr/local/sbin/volumes",
+        .unit = "volumes.service",
+        .containers_config = "/etc/containers",
+    };
+    struct seed seed = sample_seed();
+    seed.volumes = &volumes;
+    fake("dnf rpm");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    cleanup_free char *unit = get("etc/systemd/system/volumes.service");
+    assert_non_null(strstr(unit, "\nExecStart=/usr/local/sbin/volumes\n"));
+    assert_non_null(strstr(unit, "\nBefore=basic.target"));
+    assert_int_equal(calls("systemctl --no-reload enable volumes.service\n"), 1);
+    cleanup_free char *all = get("calls");
+    const char *mounted = strstr(all, "systemctl start volumes.service\n");
+    const char *opened = strstr(all, "systemctl start podman.socket");
+    assert_non_null(mounted);
+    assert_true(opened > mounted);
+    assert_false(present("etc/systemd/system/podman.service.d/podman-machine-vmnet.conf"));
+
+    drop("var/lib/podman-machine-vmnet/state");
+    item.target = "/etc/containers";
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_content("etc/systemd/system/podman.service.d/podman-machine-vmnet.conf",
+                   "[Service]\nExecStartPre=-/usr/local/sbin/volumes refresh\n");
+    assert_content("etc/systemd/user/podman.service.d/podman-machine-vmnet.conf",
+                   "[Service]\nExecStartPre=-/usr/bin/sudo -n /usr/local/sbin/volumes refresh\n");
 }
 
 static void fedora_online(void **state)
@@ -485,6 +522,94 @@ static void rootless_with_a_manager_that_is_up(void **state)
     assert_false(present("usr/local/bin/docker"));
 }
 
+static struct seed seed_with_playbook(void)
+{
+    struct seed seed = sample_seed();
+    seed.playbook = "- hosts: localhost\n";
+    seed.playbook_file = "/var/lib/podman-machine-vmnet/playbook.yaml";
+    put("var/lib/podman-machine-vmnet/playbook.yaml", seed.playbook); // by cloud-init
+    return seed;
+}
+
+static void runs_a_playbook_once(void **state)
+{
+    (void)state;
+    struct seed seed = seed_with_playbook();
+    fake("dnf rpm");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    assert_int_equal(calls("dnf -y install podman ansible-core shadow-utils avahi nss-mdns\n"), 1);
+    assert_content("home/core/playbook.yaml", "- hosts: localhost\n");
+    cleanup_free char *owner = xasprintf("chown 501:1000 %s/home/core/playbook.yaml\n", root);
+    assert_int_equal(calls(owner), 1);
+    cleanup_free char *unit = get("etc/systemd/system/playbook.service");
+    cleanup_free char *command =
+        xasprintf("\nExecStart=%s/bin/ansible-playbook /home/core/playbook.yaml\n", root);
+    assert_non_null(strstr(unit, "\nType=oneshot\nUser=core\n"));
+    assert_non_null(strstr(unit, command));
+    // After everything that it may want, and before the end.
+    cleanup_free char *all = get("calls");
+    const char *start = strstr(all, "systemctl start playbook.service\n");
+    assert_non_null(start);
+    assert_true(strstr(all, "systemctl start podman.socket") < start);
+    assert_false(present("var/lib/podman-machine-vmnet/notice"));
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_content("calls", "");
+
+    // Without one there is nothing of it.
+    drop("var/lib/podman-machine-vmnet/state");
+    drop("etc/systemd/system/playbook.service");
+    seed.playbook = NULL;
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_int_equal(calls("playbook"), 0);
+    assert_false(present("etc/systemd/system/playbook.service"));
+}
+
+static void a_playbook_that_fails_is_told_of(void **state)
+{
+    (void)state;
+    struct seed seed = seed_with_playbook();
+    fake("podman newuidmap avahi-daemon ansible-playbook");
+    put("playbook-fails", "");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    assert_content("var/lib/podman-machine-vmnet/notice",
+                   "the playbook failed (to run it again: sudo systemctl start "
+                   "playbook.service):\nTASK [one]\nfatal: [localhost]: FAILED!\n");
+
+    // One that cannot be run at all: offline, and on an image without a package manager.
+    drop("var/lib/podman-machine-vmnet/state");
+    drop("bin/ansible-playbook");
+    fake("apt-get dpkg");
+    put("offline", "");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_provisioned();
+    assert_content("var/lib/podman-machine-vmnet/notice",
+                   "the playbook was not run: there is no ansible-playbook (package ansible-core) "
+                   "in the guest\nReading metadata...\nCould not resolve host: mirrors.example\n");
+    drop("var/lib/podman-machine-vmnet/state");
+    drop("bin/apt-get");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_content("var/lib/podman-machine-vmnet/notice",
+                   "the playbook was not run: there is no ansible-playbook (package ansible-core) "
+                   "in the guest\n");
+    assert_content("home/core/playbook.yaml", "- hosts: localhost\n");
+}
+
+static void a_cut_playbook_runs_again(void **state)
+{
+    (void)state;
+    struct seed seed = seed_with_playbook();
+    fake("podman newuidmap avahi-daemon ansible-playbook");
+    setenv("CUT", "start playbook.service", 1);
+    assert_int_equal(run(&seed, NULL), -1);
+    assert_state("running playbook\n");
+    unsetenv("CUT");
+    assert_int_equal(run(&seed, NULL), 0);
+    assert_int_equal(calls("systemctl start playbook.service\n"), 1);
+    assert_provisioned();
+}
+
 static void subids_keep_clear_of_the_user(void **state)
 {
     (void)state;
@@ -511,6 +636,7 @@ int main(void)
         guest_test(fedora_online),
         guest_test(debian_online),
         guest_test(the_control_plane_comes_first),
+        guest_test(volumes_are_mounted_by_a_unit),
         guest_test(says_why_packages_are_missing),
         guest_test(goes_on_without_what_is_not_vital),
         guest_test(mends_a_boot_that_was_cut),
@@ -519,6 +645,9 @@ int main(void)
         guest_test(says_why_selinux_rules_are_missing),
         guest_test(needs_the_user_of_the_host),
         guest_test(rootless_with_a_manager_that_is_up),
+        guest_test(runs_a_playbook_once),
+        guest_test(a_playbook_that_fails_is_told_of),
+        guest_test(a_cut_playbook_runs_again),
         cmocka_unit_test(subids_keep_clear_of_the_user),
     };
     return cmocka_run_group_tests_name("provision", tests, temp_home_setup, temp_home_teardown);

@@ -61,6 +61,8 @@ static void refuses_what_cannot_be_used(void **state)
     REFUSES(provider_name, "a'b", "provider");
     REFUSES(state_file, "state", "state file");
     REFUSES(state_file, "/var/lib/", "state file");
+    seed = sample_seed(), seed.playbook = "- hosts: localhost\n", seed.playbook_file = "play book";
+    refuses(seed, "playbook file");
     REFUSES(provision_program, "/usr/local/sbin/a b", "provisioning program");
 #undef REFUSES
 }

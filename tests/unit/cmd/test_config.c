@@ -47,7 +47,7 @@ static void all_keys(void **state)
                    "[machine]\n"
                    "cpus = 3\nmemory = 4_096\ndisk_size = 20\n"
                    "image = 'fedora-44'\nuser = \"todd\"\n"
-                   "provider = 'vmnet-krunkit'\nvolumes = [\"/a:/b\"]\n"
+                   "provider = 'vmnet-krunkit'\nimport_native_ca = true\nvolumes = [\"/a:/b\"]\n"
                    "[containers]\ntz = \"UTC\"\n"
                    "[engine]\nenv = [\"PMV_NEW=a=b\", \"PMV_OLD=x\", \"PMV\"]\n");
     setenv("CONTAINERS_CONF", path, 1);
@@ -60,6 +60,7 @@ static void all_keys(void **state)
     assert_string_equal(config.user, "todd");
     assert_string_equal(config.provider, "vmnet-krunkit");
     assert_string_equal(config.timezone, "UTC");
+    assert_true(config.import_native_ca);
     assert_true(config.volumes_given);
     assert_int_equal(config.volumes.count, 1);
     assert_string_equal(getenv("PMV_NEW"), "a=b");

@@ -58,7 +58,10 @@ static void json_of_a_stopped_machine(void **state)
                   "               \"Offload\": \"\",\n"
                   "               \"DNS\": [],\n"
                   "               \"RestartPolicy\": \"no\",\n"
-                  "               \"Autostart\": false\n"
+                  "               \"Autostart\": false,\n"
+                  "               \"Mounts\": [],\n"
+                  "               \"LocalhostPorts\": false,\n"
+                  "               \"Ports\": []\n"
                   "          }\n"
                   "     }\n"
                   "]\n",
@@ -83,21 +86,29 @@ static void a_running_machine(void **state)
     assert_ok(lock_take(&lock, path, 0, &err), err);
     assert_ok(lock_write_pid(&lock, getpid(), &err), err);
     assert_ok(status_write("podman-machine-default", &status, &err), err);
+    cleanup_free char *ports = machine_path("podman-machine-default", MACHINE_PORTS);
+    put_text(ports, "{\"ports\":[{\"Port\":8080,\"Protocol\":\"tcp\",\"Address\":\"127.0.0.1\","
+                    "\"Forwarded\":true,\"Reason\":\"\"}]}");
     assert_ok(last_exit_write("podman-machine-default", &last, &err), err);
 
     program_gives(state, "inspect --format '{{.State}} {{.UserModeNetworking}}'", 0,
                   "running false\n", "");
-    program_gives(state, "inspect --format {{.Vmnet}}", 0,
-                  "{vmnet-krunkit ready  true 192.168.105.7 &{2026-11-03 04:05:06.002920583 +0000 "
-                  "UTC exit status 3 false no memory} shared false auto [] no false}\n",
-                  "");
+    program_gives(
+        state, "inspect --format {{.Vmnet}}", 0,
+        "{vmnet-krunkit ready  true 192.168.105.7 &{2026-11-03 04:05:06.002920583 +0000 "
+        "UTC exit status 3 false no memory} shared false auto [] no false [] false [{8080 tcp "
+        "127.0.0.1 true }]}\n",
+        "");
     program_gives(state, "inspect --format '{{json .Vmnet.LastExit}}'", 0,
                   "{\"At\":\"2026-11-03T04:05:06.002920583Z\",\"Status\":\"exit status 3\","
                   "\"Expected\":false,\"Log\":\"no memory\"}\n",
                   "");
     program_gives(state, "inspect --format '{{.LastUp.Format \"2006-01-02T15:04:05Z07:00\"}}'", 0,
                   "2026-11-03T04:05:06Z\n", "");
+    program_gives(state, "inspect --format '{{range .Vmnet.Ports}}{{.Port}}{{end}}'", 0, "8080\n",
+                  "");
     lock_release(&lock);
+    program_gives(state, "inspect --format {{.Vmnet.Ports}}", 0, "[]\n", "");
 }
 
 static void templates(void **state)

@@ -3,9 +3,13 @@
 
 #include "tests/support/support.h"
 
+#include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,13 +19,15 @@
 #include "cmd/nameservers.h"
 #include "cmd/settle.h"
 
-// The script's text with the guest's folders /etc and /sys below another one.
+// The script's text with the guest's folders /etc, /run/user, /sys and /var/lib below another one.
 static char *moved(const char *script, const char *home)
 {
+    static const char *const tops[] = {"/etc/", "/run/user/*", "/sys/", "/var/lib/"};
     CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT;
     for (; *script; script++) {
-        if (strncmp(script, "/etc/", 5) == 0 || strncmp(script, "/sys/", 5) == 0)
-            strbuf_adds(&out, home);
+        for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
+            if (strncmp(script, tops[i], strlen(tops[i])) == 0)
+                strbuf_adds(&out, home);
         strbuf_addc(&out, *script);
     }
     return strbuf_steal(&out);
@@ -81,6 +87,40 @@ static void holds(void **state, const char *name, const char *text)
     assert_string_equal(found, text);
 }
 
+// A user's manager listens there.
+static int put_bus(void **state)
+{
+    struct error err;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_free char *path = temp_path(state, "run/user/1000/bus");
+    cleanup_free char *folder = temp_path(state, "run/user/1000");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_true(strlen(path) < sizeof(address.sun_path));
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_return_code(bind(fd, (struct sockaddr *)&address, sizeof(address)), errno);
+    return fd;
+}
+
+// An engine that a user's manager started before has the variables of then.
+static void engines_of_users(void **state)
+{
+    const struct machine m = {.rootful = true};
+    const struct passwd *user = getpwuid(geteuid());
+    assert_non_null(user);
+    put_program(state, "systemctl");
+    cleanup_close int bus = put_bus(state);
+    assert_true(bus >= 0);
+    setenv("FTP_PROXY", "x", 1);
+    cleanup_free char *calls = settle(state, &m);
+    unsetenv("FTP_PROXY");
+    cleanup_free char *wanted = xasprintf("systemctl --user -M %s@ daemon-reload\n"
+                                          "systemctl --user -M %s@ try-restart podman.service\n"
+                                          "systemctl try-restart podman.service\n",
+                                          user->pw_name, user->pw_name);
+    assert_non_null(strstr(calls, wanted));
+}
+
 static void proxies(void **state)
 {
     const struct machine m = {.rootful = true};
@@ -101,7 +141,7 @@ static void proxies(void **state)
     assert_non_null(strstr(first, "systemctl try-restart podman.service\n"));
     holds(state, "etc/environment.d/default-env.conf",
           "no_proxy=\"host.containers.internal,a b\"\n"
-          "HTTP_PROXY=\"http://u:p%20\\$x\\\"'\\\\y@host.containers.internal:3128\"\n");
+          "HTTP_PROXY=\"http://u:p%20\\$\\$x\\\"'\\\\y@host.containers.internal:3128\"\n");
     holds(state, "etc/systemd/system.conf.d/default-env.conf",
           "[Manager]\nDefaultEnvironment=\"no_proxy=host.containers.internal,a b\" "
           "\"HTTP_PROXY=http://u:p%%20$x\\\"'\\\\y@host.containers.internal:3128\"\n");
@@ -145,6 +185,32 @@ static void the_docker_link_follows(void **state)
     assert_string_equal(calls, "systemd-tmpfiles --create --prefix=/run/docker.sock\n");
     holds(state, "etc/tmpfiles.d/podman-docker.conf",
           "L+  /run/docker.sock   -    -    -     -   /run/user/1000/podman/podman.sock\n");
+}
+
+static void certificates_go_when_they_are_not_wanted_any_more(void **state)
+{
+    struct error err;
+    struct machine m = {.rootful = true, .import_native_ca = true};
+    cleanup_free char *folder = temp_path(state, "var/lib/podman-machine-vmnet");
+    cleanup_free char *kept = temp_path(state, "var/lib/podman-machine-vmnet/host-ca-certs.pem");
+    cleanup_free char *anchors = temp_path(state, "etc/pki/ca-trust/source/anchors");
+    cleanup_free char *anchor = xasprintf("%s/host-ca-certs.pem", anchors);
+    put_program(state, "update-ca-trust");
+    put_program(state, "systemctl");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    assert_ok(file_make_dirs(anchors, 0700, &err), err);
+    put_text(kept, "PEM");
+    put_text(anchor, "PEM");
+    cleanup_free char *wanted = settle(state, &m);
+    assert_string_equal(wanted, "");
+    assert_true(file_exists(anchor));
+    m.import_native_ca = false;
+    cleanup_free char *calls = settle(state, &m);
+    assert_non_null(strstr(calls, "update-ca-trust"));
+    assert_false(file_exists(anchor));
+    assert_false(file_exists(kept));
+    cleanup_free char *again = settle(state, &m);
+    assert_string_equal(again, "");
 }
 
 static void swap(void **state)
@@ -201,8 +267,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxies),
         cmocka_unit_test(the_docker_link_follows),
+        cmocka_unit_test(certificates_go_when_they_are_not_wanted_any_more),
         cmocka_unit_test(swap),
         cmocka_unit_test(dns_of_networkd),
+        cmocka_unit_test(engines_of_users),
     };
     return cmocka_run_group_tests_name("settle", tests, temp_home_setup, temp_home_teardown);
 }

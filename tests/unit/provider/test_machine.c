@@ -46,6 +46,8 @@ static void fill(struct machine *m, const char *name)
         .timezone = xstrdup("Europe/Berlin"),
         .network = {.mode = NETWORK_BRIDGED, .name = xstrdup("en0"), .offload = OFFLOAD_OFF},
         .restart = true,
+        .import_native_ca = true,
+        .localhost_ports = true,
     };
     strvec_push(&m->dns, "1.1.1.1");
 }
@@ -84,6 +86,8 @@ static void round_trip(void **state)
     assert_string_equal(m.network.name, "en0");
     assert_int_equal(m.network.offload, OFFLOAD_OFF);
     assert_true(m.restart);
+    assert_true(m.import_native_ca);
+    assert_true(m.localhost_ports);
     assert_string_equal(m.timezone, "Europe/Berlin");
     assert_int_equal(m.dns.count, 1);
 

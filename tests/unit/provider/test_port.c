@@ -4,6 +4,7 @@
 #include "tests/support/support.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -74,12 +75,43 @@ static void keeps_clear_of_podmans_ports(void **state)
     }
 }
 
+static void listen_at(int *fd, unsigned port, in_addr_t host)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(host);
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(*fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(*fd, 1), 0);
+}
+
+static void takes_no_port_from_anybody(void **state)
+{
+    (void)state;
+    struct error err;
+    char name[] = "m";
+    struct machine m = {.name = name};
+    assert_ok(port_ensure(&m, &err), err);
+    unsigned port = (unsigned)m.ssh.port;
+    assert_ok(port_check_free(port, &err), err);
+    static const in_addr_t hosts[] = {INADDR_LOOPBACK, INADDR_ANY};
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        cleanup_close int fd = -1;
+        listen_at(&fd, port, hosts[i]);
+        assert_fails(port_check_free(port, &err), err, EADDRINUSE, "cannot listen on 127.0.0.1:");
+    }
+    // At another address it is another port.
+    cleanup_close int fd = -1;
+    listen_at(&fd, port, INADDR_LOOPBACK + 1);
+    assert_ok(port_check_free(port, &err), err);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_a_free_port_and_leaves_a_taken_one),
         cmocka_unit_test(survives_a_broken_list_of_podmans_ports),
         cmocka_unit_test(keeps_clear_of_podmans_ports),
+        cmocka_unit_test(takes_no_port_from_anybody),
     };
     return cmocka_run_group_tests_name("port", tests, temp_home_setup, temp_home_teardown);
 }

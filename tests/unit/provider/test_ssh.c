@@ -136,6 +136,17 @@ static void commands_give_output_and_status(void **state)
     assert_int_equal(status, 128 + 15);
     assert_ok(ssh_run(session, "kill -KILL $$", NULL, &status, &err), err);
     assert_int_equal(status, 128 + 9);
+    // More than the connection takes at once, with something that shells would not leave alone.
+    CLEANUP(strbuf_release) struct strbuf input = STRBUF_INIT;
+    for (int i = 0; i < 300000; i++)
+        strbuf_addf(&input, "%d\n'", i);
+    strbuf_addc(&input, '\0');
+    assert_true(input.length > 2 << 20);
+    assert_ok(ssh_feed(session, "wc -c; exit 5", input.text, input.length, &out, &status, &err),
+              err);
+    assert_int_equal(strtoul(out.text, NULL, 10), input.length);
+    assert_int_equal(status, 5);
+
     assert_ok(ssh_run(session, "cat; exit 4", &out, &status, &err), err);
     assert_string_equal(out.text, "");
     assert_int_equal(status, 4);

@@ -238,8 +238,11 @@ static void starts_at_login(void **state)
     assert_ok(supervisor_launchd.autostart(&m, true, &err), err);
     cleanup_free char *text = get_text(path);
     assert_non_null(strstr(text, "<key>RunAtLoad</key>\n\t<true/>"));
+    assert_int_equal(count_calls("enable gui/"), 1);
+    assert_true(supervisor_launchd.autostarts(&m));
     assert_ok(supervisor_launchd.autostart(&m, false, &err), err);
     assert_false(file_exists(path));
+    assert_false(supervisor_launchd.autostarts(&m));
     assert_ok(supervisor_launchd.autostart(&m, false, &err), err);
     assert_fails(supervisor_process.autostart(&m, true, &err), err, ENOTSUP, "at login");
 }

@@ -77,7 +77,8 @@ static int start(void **state, char *name, const char *text, pid_t *pid, struct 
     strcpy(program, path);
     const struct machine m = {.name = name,
                               .resources = {.cpus = 1, .memory_mib = 512, .disk_gib = 1}};
-    return vm_start(&m, &provider, pid, err);
+    CLEANUP(sharers_release) struct sharers sharers = SHARERS_INIT;
+    return vm_start(&m, &provider, &sharers, pid, err);
 }
 
 static void the_lock_lives_as_long_as_the_vm(void **state)
