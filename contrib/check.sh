@@ -162,6 +162,7 @@ guests() {
   local guest=contrib/guest
   "$guest/build-guest-image.sh" --flavour fast "$cache/fast" &&
     "$guest/build-guest-image.sh" --flavour stock "$cache/stock" &&
+    "$guest/build-guest-image.sh" --flavour selinux "$cache/selinux" &&
     "$guest/get-qemu.sh" "$cache/qemu" >"$cache/qemu-path.new" &&
     mv "$cache/qemu-path.new" "$cache/qemu-path" &&
     "$guest/get-virtiofsd.sh" "$cache/virtiofsd" >"$cache/virtiofsd-path.new" &&
