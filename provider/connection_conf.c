@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -70,8 +71,12 @@ int connection_conf_set(const char *folder, const struct connection *connection,
         add_entry(&out, root_name, root_uri, connection->identity, err) < 0)
         return -1;
     cleanup_free char *inner = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+    // For everybody, whatever the umask: the guest's users see it too, where it is shared.
+    bool fresh = !file_exists(inner);
     if (file_make_dirs(inner, 0755, err) < 0)
         return -1;
+    if (fresh && chmod(inner, 0755) < 0)
+        return error_errno(err, "cannot open folder '%s'", inner);
     return file_write_atomic(file, out.text, out.length, 0644, err);
 }
 

@@ -114,10 +114,13 @@ static void engines_of_users(void **state)
     setenv("FTP_PROXY", "x", 1);
     cleanup_free char *calls = settle(state, &m);
     unsetenv("FTP_PROXY");
-    cleanup_free char *wanted = xasprintf("systemctl --user -M %s@ daemon-reload\n"
-                                          "systemctl --user -M %s@ try-restart podman.service\n"
-                                          "systemctl try-restart podman.service\n",
-                                          user->pw_name, user->pw_name);
+    cleanup_free char *wanted =
+        xasprintf("systemctl --user -M %s@ unset-environment http_proxy https_proxy ftp_proxy "
+                  "no_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY\n"
+                  "systemctl --user -M %s@ daemon-reload\n"
+                  "systemctl --user -M %s@ try-restart podman.service\n"
+                  "systemctl try-restart podman.service\n",
+                  user->pw_name, user->pw_name, user->pw_name);
     assert_non_null(strstr(calls, wanted));
 }
 

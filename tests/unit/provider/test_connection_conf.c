@@ -27,7 +27,13 @@ static void writes_toml(void **state)
     cleanup_free char *folder = temp_path(state, "toml");
     cleanup_free char *file =
         xasprintf("%s/containers.conf.d/podman-machine-vmnet-a.b.conf", folder);
+    cleanup_free char *inner = temp_path(state, "toml/containers.conf.d");
+    struct stat st;
+    mode_t before = umask(077);
     assert_ok(connection_conf_set(folder, &box, &err), err);
+    umask(before);
+    assert_return_code(stat(inner, &st), errno);
+    assert_int_equal(st.st_mode & 07777, 0755);
     cleanup_free char *text = get_text(file);
     assert_non_null(strchr(text, '\n'));
     assert_string_equal(strchr(text, '\n') + 1,
