@@ -24,7 +24,7 @@ needed() { # KIND-PURPOSE: prints the packages
     debian-test)
       echo libcmocka-dev clang clang-tidy clang-format shellcheck codespell zsh fish mandoc git \
         python3 python3-venv openssh-server openssl libarchive-tools procps iproute2 \
-        dnsmasq-base busybox ;;
+        dnsmasq-base busybox secilc ;;
     debian-guest)
       echo mmdebstrap debian-archive-keyring curl e2fsprogs mtools gdisk qemu-utils xz-utils \
         patchelf ;;
