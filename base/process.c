@@ -223,6 +223,21 @@ void process_reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+pid_t process_fork(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    int reason = errno;
+    if (pid == 0)
+        process_reset_signals();
+    else
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return pid;
+}
+
 void process_raise_file_limit(void)
 {
     struct rlimit limit;

@@ -42,7 +42,8 @@ int process_run_within(const struct strvec *argv, int64_t timeout_ms, struct str
 int process_call(const struct strvec *argv, int64_t timeout_ms, struct strbuf *out,
                  struct strbuf *words, int *wait_status, struct error *err);
 
-// "exit status 3", "killed by signal 9 (Killed)". The caller frees.
+// "exit status 3", "killed by signal 9 (Killed)", "exit status 137, as after signal 9 (Killed)".
+// The caller frees.
 char *process_describe_status(int wait_status);
 
 // Runs to the end with our own stdin, stdout (or nothing, when `quiet`) and stderr. `wait_status`
@@ -52,7 +53,11 @@ int process_pass(const struct strvec *argv, bool quiet, int *wait_status, struct
 // Becomes the program. Returns only on failure: ENOENT or EACCES as execv says.
 int process_exec(const struct strvec *argv, struct error *err);
 
-// For a child before exec: default signal handlers, empty mask.
+// fork() whose child takes no signal by the parent's handlers: it has the defaults and an empty
+// mask before the first one can come.
+pid_t process_fork(void);
+
+// For a process before exec: default signal handlers, empty mask.
 void process_reset_signals(void);
 
 // For a child that will have many files open, as one that serves folders does: as many as it may.

@@ -19,6 +19,7 @@ root=${PROVISION_ROOT:-} # the tests' own root folder
 state=$root$STATE_FILE
 folder=${state%/*}
 log=$folder/log
+rule_folder=$root/usr/local/share/podman-machine-vmnet
 step=start without=''
 [ -n "$root" ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -226,13 +227,14 @@ selinux_on() { [ -e "$root/sys/fs/selinux/enforce" ]; }
 #   pmv_agent_*  qemu-guest-agent
 # Our own program on vsock needs none: systemd runs what is bin_t in unconfined_service_t on Fedora
 # (selinux-policy 41, module unconfined), in initrc_t on Debian, and both may use every kind of socket.
-# Sets `rules`, the names, and `rule_files`.
+# They lie where semodule may read them whoever runs it: over ssh it is in a domain of its own, to
+# which our folder in /var/lib is closed on Debian. Sets `rules`, the names, and `rule_files`.
 write_rules() {
   rules='' rule_files=''
-  mkdir -p "$folder/selinux" || return 1
+  mkdir -p "$rule_folder" || return 1
   while read -r name rule; do
-    rules="$rules $name" rule_files="$rule_files $folder/selinux/$name.cil"
-    printf '(optional %s %s)\n' "$name" "$rule" >"$folder/selinux/$name.cil" || return 1
+    rules="$rules $name" rule_files="$rule_files $rule_folder/$name.cil"
+    printf '(optional %s %s)\n' "$name" "$rule" >"$rule_folder/$name.cil" || return 1
   done <<'END'
 pmv_ssh_connect (allow sshd_session_t container_runtime_t (unix_stream_socket (connectto)))
 pmv_ssh_write_run (allow sshd_session_t var_run_t (sock_file (write)))
@@ -268,7 +270,7 @@ install_rules() { semodule -i $rule_files; }
 selinux() {
   begin selinux
   has semodule || fail "SELinux is on, but there is no semodule (package policycoreutils)"
-  write_rules || fail "cannot write to '$folder/selinux'"
+  write_rules || fail "cannot write to '$rule_folder'"
   rules_loaded || must install_rules
 }
 
@@ -424,7 +426,7 @@ services() {
     systemctl --no-block start avahi-daemon.service || :
   fi
   if selinux_on && has restorecon; then
-    restorecon -R "$root$home/.config" "$root/var/lib/systemd/linger" "$root/etc/localtime" || :
+    restorecon -R "$root$home" "$root/var/lib/systemd/linger" "$root/etc/localtime" || :
   fi
 
   enabled system podman.socket || must systemctl --no-reload enable podman.socket

@@ -51,19 +51,19 @@ struct values {
     struct option_uint cpus, memory, disk_size, timeout;
     struct option_bool rootful, now, update_connection, quiet;
     struct settings settings;
-    struct strvec volumes;
     struct strbuf playbook_text;
+    struct strvec volumes;
     const char *format;
     struct option_uint swap;
-    struct option_bool exist_ok, localhost_ports, import_native_ca;
+    struct option_bool exist_ok;
     struct foreign foreign;
 };
 
 static void values_release(struct values *values)
 {
     settings_release(&values->settings);
-    strvec_release(&values->volumes);
     strbuf_release(&values->playbook_text);
+    strvec_release(&values->volumes);
     foreign_release(&values->foreign);
 }
 
@@ -149,9 +149,8 @@ static int fill_record(struct machine *m, const char *name, const struct values 
     m->ssh.uid = guest_uid();
     m->ssh.identity = values->identity ? xstrdup(resolved) : machine_path(name, MACHINE_KEY);
     m->rootful = values->rootful.given ? values->rootful.value : provider->rootful_default;
-    m->import_native_ca = values->import_native_ca.value;
-    m->localhost_ports = values->localhost_ports.given ? values->localhost_ports.value
-                                                       : provider->network->user_mode;
+    m->import_native_ca = values->settings.import_native_ca.value;
+    m->localhost_ports = provider->network->user_mode;
     if (settings_apply(m, &values->settings, err) < 0)
         return -1;
     if (timezone_resolve(&m->timezone, values->timezone, err) < 0)
@@ -239,7 +238,7 @@ static void set_defaults(struct values *values, const struct config *config)
         .memory = {.value = config->memory_mib ? config->memory_mib : default_memory_mib},
         .disk_size = {.value = config->disk_gib ? config->disk_gib : default_disk_gib},
         .timeout = {.value = start_default_timeout_s},
-        .import_native_ca = {.value = config->import_native_ca},
+        .settings = {.import_native_ca = {.value = config->import_native_ca}},
         .playbook_text = STRBUF_INIT,
         .foreign = {.tls_verify = {.value = true}},
     };
@@ -352,16 +351,9 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, image_sha256),
      .value = "hex",
      .help = "SHA-256 that the image file must have; required for a URL"},
-    {.name = "import-native-ca",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, import_native_ca),
-     .help = "Import the host trusted CA certificates into the machine"},
+    SETTING_IMPORT_NATIVE_CA,
     SETTING_ISOLATED,
-    {.name = "localhost-ports",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, localhost_ports),
-     .help = "Forward the ports that containers publish to 127.0.0.1 of this host (default for "
-             "qemu)"},
+    SETTING_LOCALHOST_PORTS,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,

@@ -79,6 +79,14 @@ static const struct type type_last_exit = {
 static const struct type type_last_exit_pointer = {
     .kind = TYPE_POINTER, .name = "*vmnet.LastExit", .of = &type_last_exit};
 
+static const struct type_field port_fields[] = {
+    {.name = "Port", .type = &type_int},       {.name = "Protocol", .type = &type_string},
+    {.name = "Address", .type = &type_string}, {.name = "Forwarded", .type = &type_bool},
+    {.name = "Reason", .type = &type_string},  {.name = NULL},
+};
+static const struct type type_port = {
+    .kind = TYPE_STRUCT, .name = "vmnet.Port", .fields = port_fields};
+static const struct type type_ports = {.kind = TYPE_LIST, .name = "[]vmnet.Port", .of = &type_port};
 static const struct type_field mount_fields[] = {
     {.name = "ReadOnly", .type = &type_bool},
     {.name = "Source", .type = &type_string},
@@ -90,14 +98,6 @@ static const struct type type_mount = {
     .kind = TYPE_STRUCT, .name = "vmconfigs.Mount", .fields = mount_fields};
 static const struct type type_mounts = {
     .kind = TYPE_LIST, .name = "[]vmconfigs.Mount", .of = &type_mount};
-static const struct type_field port_fields[] = {
-    {.name = "Port", .type = &type_int},       {.name = "Protocol", .type = &type_string},
-    {.name = "Address", .type = &type_string}, {.name = "Forwarded", .type = &type_bool},
-    {.name = "Reason", .type = &type_string},  {.name = NULL},
-};
-static const struct type type_port = {
-    .kind = TYPE_STRUCT, .name = "vmnet.Port", .fields = port_fields};
-static const struct type type_ports = {.kind = TYPE_LIST, .name = "[]vmnet.Port", .of = &type_port};
 
 static const struct type_field vmnet_fields[] = {
     {.name = "Provider", .type = &type_string},
@@ -196,7 +196,6 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
 {
     const struct status *status = &now->status;
     const char *address = address_of(m, status);
-    json_t *ports = now->supervised ? localhost_ports(m->name) : json_array();
     json_t *vmnet =
         json_pack("{s:s, s:s, s:s, s:b, s:s, s:o}", "Provider", m->provider, "Phase",
                   now->supervised ? phase_name(status->phase) : "", "Detail",
@@ -205,7 +204,7 @@ static json_t *describe_vmnet(const struct machine *m, const struct machine_now 
     describe_settings(vmnet, m);
     json_object_set_new(vmnet, "Mounts", describe_mounts(&m->mounts));
     json_object_set_new(vmnet, "LocalhostPorts", json_boolean(m->localhost_ports));
-    json_object_set_new(vmnet, "Ports", ports);
+    json_object_set_new(vmnet, "Ports", now->supervised ? localhost_ports(m->name) : json_array());
     return vmnet;
 }
 

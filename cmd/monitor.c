@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/native_ca.h"
 #include "cmd/settle.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
@@ -41,7 +42,9 @@ static int tell_guest(const char *name, pid_t monitor, struct error *err)
     }
     if (machine_lock(&lock, name, -1, err) < 0 || machine_load(&m, name, err) < 0)
         return -1;
-    return settle_guest(&m, SETTLE_KEEP_PROXIES, err);
+    if (settle_guest(&m, SETTLE_KEEP_PROXIES, err) < 0)
+        return -1;
+    return m.import_native_ca ? native_ca_import(&m, err) : 0;
 }
 
 // At login nobody follows the start who would tell the guest what `set` has changed. A process of

@@ -24,7 +24,7 @@
 
 struct values {
     struct option_uint cpus, memory, disk_size;
-    struct option_bool rootful, user_mode_networking, import_native_ca, localhost_ports, autostart;
+    struct option_bool rootful, user_mode_networking, autostart;
     struct strvec usb;
     struct settings settings;
 };
@@ -83,10 +83,6 @@ static int decide(struct machine *m, const struct values *values, struct error *
         m->resources.cpus = values->cpus.value ? values->cpus.value : 1;
     if (values->memory.given && values->memory.value)
         m->resources.memory_mib = values->memory.value;
-    if (values->import_native_ca.given)
-        m->import_native_ca = values->import_native_ca.value;
-    if (values->localhost_ports.given)
-        m->localhost_ports = values->localhost_ports.value;
     if (settings_apply(m, &values->settings, err) < 0)
         return -1;
     return provider ? provider_check_size(provider, m, err) : 0;
@@ -156,15 +152,9 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct values, disk_size),
      .help = "Disk size in GiB; it can only grow"},
     SETTING_DNS,
-    {.name = "import-native-ca",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, import_native_ca),
-     .help = "Whether each start imports the host trusted CA certificates into the machine"},
+    SETTING_IMPORT_NATIVE_CA,
     SETTING_ISOLATED,
-    {.name = "localhost-ports",
-     .kind = OPTION_BOOL,
-     .offset = offsetof(struct values, localhost_ports),
-     .help = "Whether the ports that containers publish are forwarded to 127.0.0.1 of this host"},
+    SETTING_LOCALHOST_PORTS,
     {.name = "memory",
      .letter = 'm',
      .kind = OPTION_UINT,

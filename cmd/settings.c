@@ -68,6 +68,10 @@ static int apply_dns(struct machine *m, const struct settings *settings, struct 
 
 int settings_apply(struct machine *m, const struct settings *settings, struct error *err)
 {
+    if (settings->import_native_ca.given)
+        m->import_native_ca = settings->import_native_ca.value;
+    if (settings->localhost_ports.given)
+        m->localhost_ports = settings->localhost_ports.value;
     if (apply_network(m, settings, err) < 0 || apply_policy(m, settings, err) < 0)
         return -1;
     return apply_dns(m, settings, err);

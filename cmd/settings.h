@@ -10,11 +10,12 @@
 #include "provider/machine.h"
 
 // What init decides and set may change of that which podman's machines do not have: the vmnet
-// network, what becomes of a machine that fails, the guest's DNS servers. As they are given; those
-// that are not given stay as they are in the record.
+// network, what becomes of a machine that fails, the guest's DNS servers, ports on localhost; and
+// the import of certificates. As they are given; those that are not given stay as they are in the
+// record.
 struct settings {
     const char *network, *offload, *restart_policy; // NULL: not given; borrowed from argv
-    struct option_bool isolated;
+    struct option_bool isolated, localhost_ports, import_native_ca;
     struct strvec dns; // empty: not given; one "": none
 };
 
@@ -31,6 +32,19 @@ int settings_apply(struct machine *m, const struct settings *settings, struct er
         .value = "address",                                                                        \
         .help =                                                                                    \
             "DNS server of the guest, before those that DHCP gives (can be repeated; empty: none)" \
+    }
+#define SETTING_IMPORT_NATIVE_CA                                           \
+    {                                                                      \
+        .name = "import-native-ca", .kind = OPTION_BOOL,                   \
+        .offset = offsetof(struct values, settings.import_native_ca),      \
+        .help = "Import the host trusted CA certificates into the machine" \
+    }
+#define SETTING_LOCALHOST_PORTS                                                                 \
+    {                                                                                           \
+        .name = "localhost-ports", .kind = OPTION_BOOL,                                         \
+        .offset = offsetof(struct values, settings.localhost_ports),                            \
+        .help = "Forward the ports that containers publish to 127.0.0.1 of this host (default " \
+                "for qemu)"                                                                     \
     }
 #define SETTING_ISOLATED                                                                \
     {                                                                                   \

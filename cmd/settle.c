@@ -74,13 +74,7 @@ static void add_file(struct strbuf *script, const char *path, const char *text)
     strbuf_addc(script, '\n');
 }
 
-// Its output is what is for the user. A notice is told once.
 static const char helpers[] =
-    "exec 3>&1 >&2\n"
-    "if [ -e " GUEST_NOTICE_FILE " ]; then\n"
-    "  cat " GUEST_NOTICE_FILE " >&3\n"
-    "  rm -f " GUEST_NOTICE_FILE "\n"
-    "fi\n"
     "put() {\n"
     "  if [ -z \"$2\" ]; then [ ! -e \"$1\" ] || { rm -f \"$1\"; changed=1; }; return; fi\n"
     "  [ \"$(cat \"$1\" 2>/dev/null)\" != \"$2\" ] || return 0\n"
@@ -153,20 +147,16 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
-// So that what runs already sees it. A user's manager keeps what it was started with, until told.
+// So that what runs already sees it. A user's manager keeps the variables that it was started with,
+// and nothing short of another start takes one away from it.
 static void add_reload(struct strbuf *script)
 {
     strbuf_adds(script, "if [ -n \"$changed\" ]; then\n"
                         "  systemctl daemon-reload\n"
                         "  for bus in /run/user/*/bus; do\n"
                         "    [ -S \"$bus\" ] || continue\n"
-                        "    user=$(stat -c %U \"$bus\")@\n"
-                        "    systemctl --user -M \"$user\" unset-environment");
-    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-        strbuf_addf(script, " %s", variables[i]);
-    strbuf_adds(script, " || true\n"
-                        "    systemctl --user -M \"$user\" daemon-reload || true\n"
-                        "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
+                        "    uid=${bus%/bus}\n"
+                        "    systemctl restart \"user@${uid##*/}.service\" || true\n"
                         "  done\n"
                         "  systemctl try-restart podman.service || true\n"
                         "fi\n");
@@ -180,7 +170,8 @@ char *settle_script(const struct machine *m, enum settle_proxies proxies)
         any = any || getenv(variables[i]);
     strbuf_adds(&script, helpers);
     if (!m->import_native_ca) // any more
-        strbuf_addf(&script, "[ ! -e " GUEST_NATIVE_CA_FILE " ] || (\n%s) </dev/null || true\n",
+        strbuf_addf(&script,
+                    "[ ! -e " GUEST_NATIVE_CA_FILE " ] || (\n%s) </dev/null >/dev/null || true\n",
                     native_ca_script);
     if (m->dns_changed)
         nameservers_add(&script, m);
@@ -212,6 +203,18 @@ static void tell_of_dns(const struct strbuf *words)
     log_warn("the guest does not use the DNS servers that it was given: %s", last);
 }
 
+// Once: the guest forgets it then.
+static void tell_notice(struct ssh_session *session)
+{
+    CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT;
+    struct error ignored;
+    int status;
+    if (ssh_run(session, "cat " GUEST_NOTICE_FILE " 2>/dev/null && rm -f " GUEST_NOTICE_FILE,
+                &words, &status, &ignored) == 0 &&
+        words.length)
+        fprintf(stderr, "Warning: %s", words.text);
+}
+
 int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *err)
 {
     cleanup_free char *host = NULL;
@@ -226,6 +229,8 @@ int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *e
         guest_open(&session, m, host, port, "root", patience_ms, err) < 0)
         return -1;
     int result = ssh_run(session, command.text, &words, &status, err);
+    if (result == 0)
+        tell_notice(session);
     ssh_free(session);
     if (result < 0)
         return -1;

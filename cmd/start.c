@@ -137,15 +137,6 @@ static void tell_of_rootful(const struct machine *m)
            command_program, hint);
 }
 
-// What is wrong with a machine that is ready all the same: a default volume that is not mounted.
-static void warn_of_lacks(const char *name)
-{
-    struct error ignored;
-    CLEANUP(status_release) struct status status = STATUS_INIT;
-    if (status_read(&status, name, &ignored) == 0 && status.phase == PHASE_READY && status.detail)
-        log_warn("%s", status.detail);
-}
-
 // podman's words (6.0); a failure keeps nothing from working.
 static void import_native_ca(const struct machine *m, const struct start_options *options)
 {
@@ -160,6 +151,15 @@ static void import_native_ca(const struct machine *m, const struct start_options
              "without them.");
     else if (!options->quiet && !options->json)
         puts("The host trusted CA certificates have been imported successfully");
+}
+
+// What is wrong with a machine that is ready all the same: a default volume that is not mounted.
+static void warn_of_lacks(const char *name)
+{
+    struct error ignored;
+    CLEANUP(status_release) struct status status = STATUS_INIT;
+    if (status_read(&status, name, &ignored) == 0 && status.phase == PHASE_READY && status.detail)
+        log_warn("%s", status.detail);
 }
 
 static int make_default(const struct machine *m, struct error *err)

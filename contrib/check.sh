@@ -14,7 +14,8 @@
 #   sanitizers       all of these again, with ASan and UBSan
 #   macos            program and tests compiled and linked for macOS, where zig can be had
 #   vm               the program, real QEMU, a real guest, podman clients old and new, the docker
-#                    CLI, what Podman Desktop, testcontainers and ramalama call
+#                    CLI, what Podman Desktop, testcontainers and ramalama call; the macOS rows over
+#                    stand-ins for macOS' tools
 #
 #   --quick       gcc only; no lifecycle, no engine
 #   --no-vm       all but vm
@@ -161,6 +162,7 @@ guests() {
   local guest=contrib/guest
   "$guest/build-guest-image.sh" --flavour fast "$cache/fast" &&
     "$guest/build-guest-image.sh" --flavour stock "$cache/stock" &&
+    "$guest/build-guest-image.sh" --flavour selinux "$cache/selinux" &&
     "$guest/get-qemu.sh" "$cache/qemu" >"$cache/qemu-path.new" &&
     mv "$cache/qemu-path.new" "$cache/qemu-path" &&
     "$guest/get-virtiofsd.sh" "$cache/virtiofsd" >"$cache/virtiofsd-path.new" &&

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +15,7 @@
 #include "provider/control.h"
 #include "provider/guest_session.h"
 #include "provider/machine.h"
+#include "provider/relay.h"
 
 static const int64_t vsock_ms = 10000; // until the socket over vsock is given up
 static const int64_t look_every_ms = 1000;
@@ -31,17 +32,46 @@ static bool answers_over_vsock(const char *path)
         }
         clock_sleep_ms(look_every_ms);
     }
-    if (chmod(path, 0600) < 0)
-        log_error("cannot change the mode of '%s': %s", path, strerror(errno));
     log_info("podman answers at '%s' over vsock", path);
     return true;
 }
 
-static void wait_for_end(int life)
+// A process that serves the socket; `pair` is how it and this one see each other's end.
+static pid_t start_relay(const struct machine *m, const struct provider *provider,
+                         const char *local, int pair[2], struct error *err)
 {
-    struct pollfd wanted = {.fd = life, .events = POLLIN};
-    while (poll(&wanted, 1, -1) <= 0)
+    struct relay relay = {.fd = -1, .socket = MACHINE_PODMAN_SOCKET};
+    if (relay_listen_at(&relay.fd, local, err) < 0)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+        return error_errno(err, "cannot make a pair of sockets");
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        relay_run(&relay, pair[1], m, provider);
+        _exit(0);
+    }
+    close(pair[1]);
+    close(relay.fd);
+    return pid;
+}
+
+// Until the monitor or the relay has ended. False: podman does not answer this way.
+static bool serve_over_vsock(const struct machine *m, const struct provider *provider,
+                             const char *local, int life)
+{
+    struct error err;
+    int pair[2] = {-1, -1};
+    if (start_relay(m, provider, local, pair, &err) < 0) {
+        log_error("%s", err.message);
+        return false;
+    }
+    bool answered = answers_over_vsock(local);
+    struct pollfd ends[2] = {{.fd = life, .events = POLLIN}, {.fd = pair[0], .events = POLLIN}};
+    while (answered && poll(ends, ARRAY_SIZE(ends), -1) <= 0)
         continue;
+    close(pair[0]);
+    return answered;
 }
 
 // The socket is 0600, and a stale one is replaced. What ssh runs in the guest ends with `life`, and
@@ -82,10 +112,8 @@ void api_run(const struct machine *m, const struct provider *provider, const cha
 {
     struct error err;
     cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
-    if (provider->vsock && answers_over_vsock(local)) {
-        wait_for_end(life);
+    if (provider->vsock && serve_over_vsock(m, provider, local, life))
         _exit(0);
-    }
     forward(m, local, host, port, life, &err);
     log_error("cannot forward the API socket: %s", err.message);
     _exit(127);

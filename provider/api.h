@@ -7,9 +7,9 @@
 #include "provider/provider.h"
 
 // Keeps podman's API socket on the host, as a process of its own that ends when it cannot (start it
-// again) or when `life` can be read. Rows with vsock: the hypervisor makes the socket, and nothing
-// of ours stands between it and podman; where nobody answers there, and on other rows, OpenSSH
-// forwards it to the guest at host:port. Never returns.
+// again) or when `life` can be read: a relay over vsock (relay.h) on rows that have it; where
+// podman does not answer that way, and on other rows, OpenSSH forwards to the guest at host:port.
+// Never returns.
 void api_run(const struct machine *m, const struct provider *provider, const char *host,
              unsigned port, int life);
 

@@ -45,11 +45,12 @@
 
 // The ports. qemu-guest-agent's is where krunkit and vfkit look for it to set the clock.
 #define GUEST_VSOCK_QEMU_AGENT 1234
-#define GUEST_VSOCK_REPORT 5100 // of the host: lines of JSON (provider/report.h)
-#define GUEST_VSOCK_SSH 5101
-#define GUEST_VSOCK_API_ROOT 5102
-#define GUEST_VSOCK_API_USER 5103
+#define GUEST_VSOCK_REPORT 5100  // of the host: it says "hello\n", then takes JSON lines
 #define GUEST_VSOCK_CONTROL 5104 // "poweroff\n" gets "ok\n"
+// What the host sends to these is in pieces (provider/relay.h). 5101 to 5103 were them without.
+#define GUEST_VSOCK_SSH 5105
+#define GUEST_VSOCK_API_ROOT 5106
+#define GUEST_VSOCK_API_USER 5107
 
 // podman's API sockets in the guest. The second takes the user's id.
 #define GUEST_ROOT_SOCKET "/run/podman/podman.sock"

@@ -43,6 +43,7 @@ struct tools {
 
     // Unix sockets of the host that the hypervisor joins to vsock ports of guest.h; NULL: it
     // cannot. On `report` we listen; the others are made by the hypervisor.
+    // What is said at `ssh` and `api` is in pieces (relay.h).
     struct {
         char *report, *ssh, *api, *shutdown;
     } vsock;

@@ -98,12 +98,15 @@ static void append_share(const struct share *share, size_t number, struct strvec
                      mount->tag);
         return;
     }
-    strbuf_adds(&text, "local,path=");
-    add_escaped(&text, share->path);
+    // Not -virtfs, which makes an id of the tag: an id begins with a letter.
+    strbuf_addf(&text, "local,id=fs%zu,security_model=%s%s,", number, mount->security_model,
+                mount->read_only ? ",readonly=on" : "");
     // Files of several file systems may have one number; remapped, they stay different files.
-    strbuf_addf(&text, ",mount_tag=%.*s,security_model=%s,multidevs=remap%s", MOUNT_TAG_9P_LENGTH,
-                mount->tag, mount->security_model, mount->read_only ? ",readonly=on" : "");
-    push(argv, "-virtfs", text.text);
+    strbuf_adds(&text, "multidevs=remap,path=");
+    push_path(argv, "-fsdev", text.text, share->path, "");
+    strvec_push(argv, "-device");
+    strvec_pushf(argv, "virtio-9p-pci,fsdev=fs%zu,mount_tag=%.*s", number, MOUNT_TAG_9P_LENGTH,
+                 mount->tag);
 }
 
 // What virtiofsd serves it reads from and writes to the guest's memory itself.

@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "provider/paths.h"
 #include "provider/share.h"
+#include "provider/tool.h"
 
 static const size_t longest_name = 30; // podman's limit, in bytes
 
@@ -96,6 +97,7 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_PORTS_SOCKET] = "ports.sock",
         [MACHINE_REPORT_SOCKET] = "report.sock",
         [MACHINE_SSH_SOCKET] = "ssh.sock",
+        [MACHINE_PODMAN_SOCKET] = "podman.sock",
         [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
     };
     if (file >= MACHINE_CONTROL_SOCKET) {
@@ -303,7 +305,8 @@ int machine_remove(const char *name, struct error *err)
     }
     static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET, MACHINE_API_SOCKET,
                                                 MACHINE_PORTS_SOCKET,   MACHINE_REPORT_SOCKET,
-                                                MACHINE_SSH_SOCKET,     MACHINE_SHUTDOWN_SOCKET};
+                                                MACHINE_SSH_SOCKET,     MACHINE_PODMAN_SOCKET,
+                                                MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)
@@ -311,5 +314,6 @@ int machine_remove(const char *name, struct error *err)
     }
     if (shares_clear_sockets(name, err) < 0)
         return -1;
+    tool_forget_folders(name);
     return file_remove_tree(folder, err);
 }

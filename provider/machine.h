@@ -75,7 +75,8 @@ enum machine_file {
     MACHINE_PORTS_SOCKET,   // OpenSSH's, of the connection that forwards ports; likewise
     // In the runtime folder, of rows with vsock:
     MACHINE_REPORT_SOCKET,   // the monitor listens for the guest's reports
-    MACHINE_SSH_SOCKET,      // leads to the guest's sshd
+    MACHINE_SSH_SOCKET,      // leads to the guest's sshd, in pieces (relay.h)
+    MACHINE_PODMAN_SOCKET,   // leads to the guest's podman, in pieces
     MACHINE_SHUTDOWN_SOCKET, // leads to what powers the guest off
 };
 

@@ -89,13 +89,12 @@ static void publish(struct monitor *monitor, enum phase phase, const char *detai
 // the machine would seem supervised by a child that outlives us.
 static bool fork_worker(struct monitor *monitor, enum worker worker)
 {
-    pid_t pid = fork();
+    pid_t pid = process_fork();
     if (pid < 0)
         log_error("cannot fork: %s", strerror(errno));
     monitor->workers[worker] = pid < 0 ? 0 : pid;
     if (pid != 0)
         return false;
-    process_reset_signals();
     lock_release(&monitor->lock);
     plane_in_helper(&monitor->plane, worker == RELAY);
     return true;
@@ -214,10 +213,10 @@ static void take_guest_report(void *context, const struct report *report)
 
 static void keep_relaying(struct monitor *monitor)
 {
-    if (monitor->workers[RELAY] || monitor->plane.relay < 0)
+    if (monitor->workers[RELAY] || monitor->plane.relay.fd < 0)
         return;
     if (fork_worker(monitor, RELAY)) {
-        relay_run(monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
+        relay_run(&monitor->plane.relay, monitor->plane.alive, &monitor->m, monitor->provider);
         _exit(0);
     }
 }

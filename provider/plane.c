@@ -16,7 +16,8 @@ static const int64_t try_every_ms = 100;
 
 void plane_init(struct plane *plane)
 {
-    *plane = (struct plane){.relay = -1, .life = -1, .alive = -1};
+    *plane = (struct plane){
+        .relay = {.fd = -1, .socket = MACHINE_SSH_SOCKET, .tcp = true}, .life = -1, .alive = -1};
     report_listener_init(&plane->guest);
 }
 
@@ -29,7 +30,7 @@ static void close_one(int *fd)
 void plane_release(struct plane *plane)
 {
     report_listener_release(&plane->guest);
-    close_one(&plane->relay);
+    close_one(&plane->relay.fd);
     close_one(&plane->life);
     close_one(&plane->alive);
 }
@@ -39,7 +40,7 @@ void plane_in_helper(struct plane *plane, bool relay)
     report_listener_release(&plane->guest);
     close_one(&plane->life);
     if (!relay)
-        close_one(&plane->relay);
+        close_one(&plane->relay.fd);
 }
 
 int plane_open(struct plane *plane, const struct machine *m, bool vsock, struct error *err)
@@ -55,7 +56,7 @@ int plane_open(struct plane *plane, const struct machine *m, bool vsock, struct 
     if (report_listener_open(&plane->guest, path, err) < 0)
         return -1;
     int64_t deadline = clock_monotonic_ms() + port_ms;
-    while (relay_listen(&plane->relay, (unsigned)m->ssh.port, err) < 0) {
+    while (relay_listen(&plane->relay.fd, (unsigned)m->ssh.port, err) < 0) {
         if (clock_monotonic_ms() >= deadline)
             return -1;
         clock_sleep_ms(try_every_ms);

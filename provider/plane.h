@@ -4,6 +4,7 @@
 #ifndef PROVIDER_PLANE_H
 #define PROVIDER_PLANE_H
 
+#include "provider/relay.h"
 #include "provider/report.h"
 
 struct machine;
@@ -13,8 +14,8 @@ struct machine;
 // the pipe only.
 struct plane {
     struct report_listener guest;
-    int relay;       // listens on the machine's ssh port; -1: none
-    int life, alive; // `alive` can be read as soon as nobody has `life` any more
+    struct relay relay; // to sshd, at the machine's ssh port; fd -1: none
+    int life, alive;    // `alive` can be read as soon as nobody has `life` any more
 };
 
 void plane_init(struct plane *plane);

@@ -211,9 +211,15 @@ static int wait_for_volumes(struct waiting *wait, struct error *err)
         CLEANUP(strbuf_release) struct strbuf told = STRBUF_INIT;
         int status;
         bool asked = (wait->session || connect_once(wait, err) == 0) &&
-                     ssh_run(wait->session, "cat " GUEST_VOLUMES_FILE, &told, &status, err) == 0;
-        if (asked && status == 0)
+                     ssh_run(wait->session,
+                             "cat " GUEST_VOLUMES_FILE " 2>/dev/null || "
+                             "systemctl is-failed " GUEST_VOLUMES_UNIT,
+                             &told, &status, err) == 0;
+        if (asked && strncmp(told.text, "done", 4) == 0)
             return judge_volumes(wait, told.text, err);
+        if (asked && strncmp(told.text, "failed", 6) == 0)
+            return error_set(err, EIO, "%s has failed in the guest: the volumes are not mounted",
+                             GUEST_VOLUMES_UNIT);
         if (asked)
             error_set(err, ETIMEDOUT, "the volumes are still being mounted");
         else

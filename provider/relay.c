@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -38,12 +39,34 @@ int relay_listen(int *fd, unsigned port, struct error *err)
     return 0;
 }
 
-// The hypervisor takes every connection and then asks the guest, so that only a first word proves
-// that somebody is there.
-static int connect_vsock(const struct machine *m)
+int relay_listen_at(int *fd, const char *path, struct error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    cleanup_free char *path = machine_path(m->name, MACHINE_SSH_SOCKET);
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(err, ENAMETOOLONG, "socket path '%s' is too long", path);
+    strcpy(address.sun_path, path);
+    cleanup_close int sock = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (sock < 0)
+        return error_errno(err, "cannot make a socket");
+    fcntl(sock, F_SETFD, FD_CLOEXEC);
+    fcntl(sock, F_SETFL, O_NONBLOCK);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return error_errno(err, "cannot remove '%s'", path);
+    mode_t before = umask(0177);
+    int result = bind(sock, (struct sockaddr *)&address, sizeof(address));
+    umask(before);
+    if (result < 0 || listen(sock, 64) < 0)
+        return error_errno(err, "cannot listen at '%s'", path);
+    *fd = steal_fd(&sock);
+    return 0;
+}
+
+// The hypervisor takes every connection and then asks the guest, so that only a first word proves
+// that somebody is there.
+static int connect_vsock(const struct relay *relay, const struct machine *m)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_free char *path = machine_path(m->name, relay->socket);
     if (strlen(path) >= sizeof(address.sun_path))
         return -1;
     strcpy(address.sun_path, path);
@@ -52,7 +75,7 @@ static int connect_vsock(const struct machine *m)
         return -1;
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
     char byte;
-    if (poll(&wanted, 1, first_words_ms) <= 0 || recv(fd, &byte, 1, MSG_PEEK) != 1)
+    if (relay->tcp && (poll(&wanted, 1, first_words_ms) <= 0 || recv(fd, &byte, 1, MSG_PEEK) != 1))
         return -1;
     return steal_fd(&fd);
 }
@@ -71,48 +94,69 @@ static bool move(int from, int to)
     return true;
 }
 
-static void splice_both(int a, int b)
+// The same, as a piece.
+static bool move_piece(int from, int to)
 {
-    struct pollfd fds[2] = {{.fd = a, .events = POLLIN}, {.fd = b, .events = POLLIN}};
+    unsigned char piece[4 + 65536];
+    ssize_t n = read(from, piece + 4, sizeof(piece) - 4);
+    if (n < 0 && errno == EINTR)
+        return true;
+    uint32_t length = htonl(n > 0 ? (uint32_t)n : 0);
+    memcpy(piece, &length, sizeof(length));
+    return file_write_all(to, (char *)piece, 4 + (n > 0 ? (size_t)n : 0)) == 0 && n > 0;
+}
+
+static void splice_both(int client, int guest, bool (*to_guest)(int from, int to))
+{
+    struct pollfd fds[2] = {{.fd = client, .events = POLLIN}, {.fd = guest, .events = POLLIN}};
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return;
-        for (int i = 0; i < 2; i++)
-            if (fds[i].fd >= 0 && fds[i].revents && !move(fds[i].fd, i == 0 ? b : a))
-                fds[i].fd = -1;
+        if (fds[0].fd >= 0 && fds[0].revents && !to_guest(client, guest))
+            fds[0].fd = -1;
+        if (fds[1].fd >= 0 && fds[1].revents && !move(guest, client))
+            fds[1].fd = -1;
     }
 }
 
-static void serve(int client, const struct machine *m, const struct provider *provider)
+static void serve(int client, const struct relay *relay, const struct machine *m,
+                  const struct provider *provider)
 {
     struct error err;
-    cleanup_close int guest = connect_vsock(m);
+    cleanup_close int guest = connect_vsock(relay, m);
     fcntl(client, F_SETFL, 0);
-    if (guest < 0 && reach_connect(&guest, m, provider, &err) < 0) {
-        log_info("relay: %s", err.message);
+    if (guest >= 0) {
+        splice_both(client, guest, move_piece);
         return;
     }
-    splice_both(client, guest);
+    if (!relay->tcp)
+        return;
+    if (reach_connect(&guest, m, provider, &err) == 0)
+        splice_both(client, guest, move);
+    else
+        log_info("relay: %s", err.message);
 }
 
-void relay_run(int fd, int life, const struct machine *m, const struct provider *provider)
+void relay_run(const struct relay *relay, int life, const struct machine *m,
+               const struct provider *provider)
 {
     signal(SIGCHLD, SIG_IGN); // nobody waits for the connections
     signal(SIGPIPE, SIG_IGN);
     for (;;) {
-        struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = life, .events = POLLIN}};
+        struct pollfd fds[2] = {{.fd = relay->fd, .events = POLLIN},
+                                {.fd = life, .events = POLLIN}};
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return;
         if (fds[1].revents)
             return;
-        cleanup_close int client = fds[0].revents ? accept(fd, NULL, NULL) : -1;
+        cleanup_close int client = fds[0].revents ? accept(relay->fd, NULL, NULL) : -1;
         if (client < 0)
             continue;
         fcntl(client, F_SETFD, FD_CLOEXEC);
         if (fork() == 0) {
-            close(fd);
+            close(relay->fd);
             close(life);
-            serve(client, m, provider);
+            serve(client, relay, m, provider);
             _exit(0);
         }
     }

@@ -4,17 +4,35 @@
 #ifndef PROVIDER_RELAY_H
 #define PROVIDER_RELAY_H
 
+#include "provider/machine.h"
 #include "provider/provider.h"
 
-// A port on 127.0.0.1 that leads to the guest's sshd: to the hypervisor's unix socket (vsock), or
-// where nothing answers there, over TCP to wherever the guest is now. So one address holds for all
-// of a machine's life, and tools that say `localhost:PORT` reach the guest and not this host.
+// What leads this host's programs into the guest, through the unix sockets that the hypervisor
+// makes for vsock ports: a port on 127.0.0.1 to sshd, so that one address holds for all of a
+// machine's life and tools that say `localhost:PORT` reach the guest, and podman's API socket.
+//
+// The hypervisors lose the end of what a client sends, while it still waits for the answer
+// (`docker run -i` does so): libkrun 1.18 resets the connection (vsock/unix.rs, process_event),
+// vfkit 0.6.4 does not tell the guest (pkg/vf/vsock.go: the framework's connection has no
+// CloseWrite). So what the host sends is in pieces, each after its length as four bytes, the
+// highest first; a piece of no length is the end. What the guest sends is as it is.
 
-// Listens. EADDRINUSE. The caller closes.
+struct relay {
+    int fd;                   // listens
+    enum machine_file socket; // of the hypervisor's
+    bool tcp; // it is sshd, which speaks first; where it does not, over TCP to where the guest is
+};
+
+// Listens on 127.0.0.1. EADDRINUSE. The caller closes.
 int relay_listen(int *fd, unsigned port, struct error *err);
+
+// Listens at a unix socket that only we can connect to, in place of what is at the path. The caller
+// closes.
+int relay_listen_at(int *fd, const char *path, struct error *err);
 
 // Serves until `life` can be read (the other end of the pipe is gone) or the listener fails; the
 // connections that are open then go on. For a process of its own.
-void relay_run(int fd, int life, const struct machine *m, const struct provider *provider);
+void relay_run(const struct relay *relay, int life, const struct machine *m,
+               const struct provider *provider);
 
 #endif

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -141,6 +142,18 @@ void report_listener_watch(const struct report_listener *listener, struct pollfd
         fds[1 + i] = (struct pollfd){.fd = listener->callers[i].fd, .events = POLLIN};
 }
 
+// The hypervisor takes the guest's calls itself, and krunkit also when nobody is here: only this
+// tells the guest that it is heard.
+static void greet(int fd)
+{
+    static const char greeting[] = "hello\n";
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGPIPE, &ignore, &old);
+    if (write(fd, greeting, strlen(greeting)) < 0)
+        log_debug("cannot greet the guest: %s", strerror(errno));
+    sigaction(SIGPIPE, &old, NULL);
+}
+
 static void take_caller(struct report_listener *listener)
 {
     int fd = accept(listener->fd, NULL, NULL);
@@ -155,6 +168,7 @@ static void take_caller(struct report_listener *listener)
     if (free_one == REPORT_CALLERS)
         hang_up(listener, free_one = 0);
     listener->callers[free_one].fd = fd;
+    greet(fd);
 }
 
 static void take_lines(struct strbuf *unread,

@@ -37,7 +37,7 @@ static int start(const struct machine *m, int64_t timeout_ms, pid_t *pid, struct
 
     cleanup_free char *shown = strvec_quote(&argv);
     log_debug("running %s", shown);
-    pid_t child = fork();
+    pid_t child = process_fork();
     if (child < 0)
         return error_errno(err, "cannot start the monitor");
     if (child == 0) {

@@ -3,7 +3,9 @@
 
 #include "provider/tool.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -75,6 +77,14 @@ static int make_link(const char *link, const char *folder, struct error *err)
     return 0;
 }
 
+// Where links may be, the best place first.
+static void list_link_places(struct strvec *places)
+{
+    cleanup_free char *runtime = paths_runtime();
+    strvec_pushf(places, "%s/links", runtime);
+    strvec_pushf(places, "/tmp/podman-machine-vmnet-%lu", (unsigned long)geteuid());
+}
+
 int tool_folder(char **spoken, const char *folder, const char *machine, const char *unspeakable,
                 struct error *err)
 {
@@ -82,10 +92,8 @@ int tool_folder(char **spoken, const char *folder, const char *machine, const ch
         *spoken = xstrdup(folder);
         return 0;
     }
-    cleanup_free char *runtime = paths_runtime();
     CLEANUP(strvec_release) struct strvec places = STRVEC_INIT;
-    strvec_pushf(&places, "%s/links", runtime);
-    strvec_pushf(&places, "/tmp/podman-machine-vmnet-%lu", (unsigned long)geteuid());
+    list_link_places(&places);
     struct error why;
     if (paths_make_runtime(err) < 0)
         return -1;
@@ -104,4 +112,27 @@ int tool_folder(char **spoken, const char *folder, const char *machine, const ch
                      "path '%s' has one of the characters %s, which the hypervisor cannot be "
                      "told, and a link to it cannot be made: %s",
                      folder, unspeakable, why.message);
+}
+
+// "MACHINE-" and the hash; a machine's name may itself have a '-'.
+static bool is_link_of(const char *name, const char *machine)
+{
+    size_t length = strlen(machine);
+    return strncmp(name, machine, length) == 0 && name[length] == '-' &&
+           strlen(name) == length + 1 + 16 && strspn(name + length + 1, "0123456789abcdef") == 16;
+}
+
+void tool_forget_folders(const char *machine)
+{
+    CLEANUP(strvec_release) struct strvec places = STRVEC_INIT;
+    list_link_places(&places);
+    for (size_t i = 0; i < places.count; i++) {
+        cleanup_dir DIR *dir = opendir(places.items[i]);
+        const struct dirent *entry;
+        while (dir && (entry = readdir(dir))) {
+            if (is_link_of(entry->d_name, machine))
+                unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+        rmdir(places.items[i]); // if no other machine's are in it
+    }
 }

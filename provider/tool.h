@@ -18,4 +18,7 @@ int tool_find(char **path, const char *const *names, const char *install, struct
 int tool_folder(char **spoken, const char *folder, const char *machine, const char *unspeakable,
                 struct error *err);
 
+// Removes the links that tool_folder() has made for the machine.
+void tool_forget_folders(const char *machine);
+
 #endif

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/platform.h"
 #include "base/process.h"
 #include "provider/hypervisor.h"
 
@@ -26,9 +25,14 @@ enum { LISTENER_FD = 3 };
 static char *find_program(void)
 {
     const char *folder = getenv("CONTAINERS_HELPER_BINARY_DIR");
-    const char *const dirs[] = {folder, NULL};
-    char *found = folder && *folder == '/' ? process_find("virtiofsd", dirs) : NULL;
-    return found ? found : process_find("virtiofsd", platform_program_dirs);
+    // Of Debian, Fedora and SUSE; of Arch. Not /usr/lib/qemu, where the one in C is.
+    const char *dirs[] = {"/usr/libexec", "/usr/lib", NULL, NULL};
+    if (folder && *folder == '/') {
+        dirs[2] = dirs[1];
+        dirs[1] = dirs[0];
+        dirs[0] = folder;
+    }
+    return process_find("virtiofsd", dirs);
 }
 
 bool virtiofsd_find(char **program, bool *read_only)
@@ -93,7 +97,6 @@ static void become(const struct strvec *argv, const char *folder, int listener, 
         dup2(log, STDERR_FILENO) >= 0 && dup2(kept, LISTENER_FD) >= 0 && chdir(folder) == 0) {
         close(log);
         close(kept);
-        process_reset_signals();
         process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
@@ -111,7 +114,7 @@ static int start_one(pid_t *pid, const struct tools *tools, const struct share *
     add_words(&argv, tools, share);
     cleanup_free char *line = strvec_quote(&argv);
     log_info("running %s in '%s'", line, share->path);
-    *pid = fork();
+    *pid = process_fork();
     if (*pid < 0)
         return error_errno(err, "cannot start '%s'", tools->virtiofsd);
     if (*pid == 0)

@@ -43,7 +43,6 @@ static void become(const struct strvec *argv, int log_fd, int lock_fd, int failu
         dup2(log_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0) {
         if (null_fd > STDERR_FILENO)
             close(null_fd);
-        process_reset_signals();
         process_raise_file_limit();
         execv(argv->items[0], argv->items);
     }
@@ -83,7 +82,7 @@ int vm_start(const struct machine *m, const struct provider *provider, struct sh
 
     if (sharers_start(sharers, &tools, log_fd, err) < 0)
         return -1;
-    pid_t child = fork();
+    pid_t child = process_fork();
     if (child < 0)
         return error_errno(err, "cannot start the VM");
     if (child == 0)

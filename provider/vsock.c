@@ -15,7 +15,7 @@ void vsock_plan(struct tools *tools, const struct machine *m, bool connects)
     if (!connects)
         return;
     tools->vsock.ssh = machine_path(m->name, MACHINE_SSH_SOCKET);
-    tools->vsock.api = machine_path(m->name, MACHINE_API_SOCKET);
+    tools->vsock.api = machine_path(m->name, MACHINE_PODMAN_SOCKET);
     tools->vsock.shutdown = machine_path(m->name, MACHINE_SHUTDOWN_SOCKET);
 }
 
@@ -40,9 +40,9 @@ void vsock_append(struct strvec *argv, const struct machine *m, const struct too
 
 int vsock_clear(const struct machine *m, struct error *err)
 {
-    static const enum machine_file files[] = {MACHINE_REPORT, MACHINE_REPORT_SOCKET,
-                                              MACHINE_SSH_SOCKET, MACHINE_API_SOCKET,
-                                              MACHINE_SHUTDOWN_SOCKET};
+    static const enum machine_file files[] = {MACHINE_REPORT,     MACHINE_REPORT_SOCKET,
+                                              MACHINE_SSH_SOCKET, MACHINE_PODMAN_SOCKET,
+                                              MACHINE_API_SOCKET, MACHINE_SHUTDOWN_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         cleanup_free char *path = machine_path(m->name, files[i]);
         if (unlink(path) < 0 && errno != ENOENT)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# build-guest-image.sh [--flavour fast|stock] [--suite SUITE] [--arch ARCH] [--size MIB] OUTDIR
+# build-guest-image.sh [--flavour fast|stock|selinux] [--suite SUITE] [--arch ARCH] [--size MIB] OUTDIR
 #
 # Builds a bootable UEFI disk image of Debian with cloud-init and podman, from packages:
 #   OUTDIR/guest.raw         sparse; GPT: ESP (systemd-boot, kernel, initrd) + ext4 root
@@ -9,6 +9,7 @@
 #
 #   --flavour fast   (the default) stripped to what a test needs, to boot quickly without
 #                    hardware virtualisation
+#   --flavour selinux  the fast one, with SELinux enforcing Debian's own policy
 #   --flavour stock  as Debian ships it: its services, sandboxes, initramfs and cloud.cfg
 #   --suite SUITE    Debian suite, trixie or newer (trixie)
 #   --arch ARCH      amd64 or arm64 (this machine's)
@@ -44,7 +45,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ -n "$out" ] || { usage >&2; exit 2; }
-case $flavour in fast | stock) ;; *) die "no flavour $flavour: fast or stock" ;; esac
+case $flavour in fast | stock | selinux) ;; *) die "no flavour $flavour: fast, stock or selinux" ;; esac
 [[ $size_mib =~ ^[0-9]+$ && $size_mib -ge 2048 ]] || die "--size $size_mib: at least 2048 (MiB)"
 
 missing=()
@@ -105,7 +106,7 @@ options=(
 )
 sources=("deb $mirror $suite main")
 
-if [ "$flavour" = fast ]; then
+if [ "$flavour" != stock ]; then
   # netplan-generator: netplan without its command line in Python. tiny-initramfs: satisfies the
   # kernel's need for an initramfs generator with a 40 kB initrd. Debian's cloud kernel has ext4,
   # virtio_pci, virtio_console and virtiofs built in; only virtio_blk is missing to mount the root
@@ -126,6 +127,7 @@ if [ "$flavour" = fast ]; then
     --dpkgopt='path-exclude=/usr/libexec/podman/podman-testing'
     --essential-hook="$tiny_initramfs_conf"
   )
+  [ "$flavour" != selinux ] || packages+=(selinux-policy-default policycoreutils)
 else
   # What Debian's cloud images have besides, with what the packages recommend.
   packages+=(
@@ -416,10 +418,30 @@ E
   cmdline+=" 8250.nr_uarts=1 panic=1"
 }
 
+### configuration: selinux ####################################################
+# Labels can be set where the kernel does not know what they mean, so all is done here.
+configure_selinux() {
+  configure_fast
+  printf '%s\n' SELINUX=enforcing SELINUXTYPE=default | put /etc/selinux/config
+  # What Debian's policy does not know of: where cloud-init mounts its seed, what growpart has
+  # sfdisk write, and much of what podman does.
+  put /usr/share/selinux/default/seed.cil <<'E'
+(allow mount_t initrc_runtime_t (dir (mounton)))
+(allow fsadm_t initrc_tmp_t (file (write)))
+(typepermissive podman_t)
+E
+  chroot "$root" semodule -n -s default -i /usr/share/selinux/default/seed.cil
+  # Without audit=0, which keeps denials out of the kernel's log too.
+  cmdline=${cmdline/audit=0 lsm=landlock,yama/lsm=landlock,yama,selinux selinux=1}
+}
+
 step "configure"
 configure_both
 "configure_$flavour"
 rm -rf "$root"/var/log/{apt,dpkg.log,bootstrap.log,alternatives.log} "$root"/tmp/* "$root"/run/*
+if [ "$flavour" = selinux ]; then
+  chroot "$root" setfiles -F /etc/selinux/default/contexts/files/file_contexts /
+fi
 
 ### directory -> disk #########################################################
 step "assemble disk"

@@ -96,7 +96,7 @@ within() {
 
 ### one item ##################################################################
 # Each sets `result` and `why` once, by one of these; the first to fail counts.
-result='' why='' title='' broken=''
+result='' why='' title='' broken='' neighbours=''
 say() { [ -n "$result" ] || { result=$1; why=$2; }; }
 fail() { say FAIL "$*"; return 1; }
 absent() { say n/a "$*"; return 1; }
@@ -332,13 +332,14 @@ drop_two() {
 item_neighbours() {
   title="two machines reach each other"
   need_vmnet || return
-  two_machines && { one_reaches_other || fail "no answer to ping"; }
+  two_machines && { if one_reaches_other; then neighbours=yes; else fail "no answer to ping"; fi; }
   drop_two
 }
 
 item_isolation() {
   title="isolated machines do not"
   need_vmnet || return
+  [ -n "$neighbours" ] || { absent "not isolated ones have not been seen to (neighbours)"; return; }
   two_machines --isolated && { ! one_reaches_other || fail "there is an answer to ping"; }
   drop_two
 }

@@ -144,7 +144,7 @@ static void plan_vsock(struct tools *tools)
     tools->vsock.shutdown = xstrdup("/var/folders/xy/T/podman/vm-off.sock");
 }
 
-static void check_apple_row(const char *row, const char *hypervisor, const char *file)
+static void check_apple_row(const char *row, const char *hypervisor, const char *const *files)
 {
     const struct provider *provider = provider_find(row);
     assert_non_null(provider);
@@ -161,7 +161,8 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
         plan_shares(&tools, &m, false);
         assert_ok(provider_command(provider, &m, &tools, &argv, &err), err);
         compare_argv(row, variants[i].label, &argv);
-        check_words(&argv, file);
+        for (size_t f = 0; files[f]; f++)
+            check_words(&argv, files[f]);
         // Offload is on at both ends or at none.
         bool offload = variants[i].offload && provider->hypervisor->offload;
         assert_int_equal(strvec_contains(&argv, "--enable-tso"), offload);
@@ -172,13 +173,18 @@ static void check_apple_row(const char *row, const char *hypervisor, const char 
 static void krunkit_row(void **state)
 {
     (void)state;
-    check_apple_row("vmnet-krunkit", "krunkit", CONTRACT_DIR "/krunkit-1.2.1.options");
+    static const char *const files[] = {CONTRACT_DIR "/krunkit-1.2.1.options",
+                                        CONTRACT_DIR "/krunkit-1.3.1.options", NULL};
+    check_apple_row("vmnet-krunkit", "krunkit", files);
 }
 
 static void vfkit_row(void **state)
 {
     (void)state;
-    check_apple_row("vmnet-vfkit", "vfkit", CONTRACT_DIR "/vfkit-0.6.3.options");
+    static const char *const files[] = {
+        CONTRACT_DIR "/vfkit-0.6.1.options", CONTRACT_DIR "/vfkit-0.6.2.options",
+        CONTRACT_DIR "/vfkit-0.6.3.options", CONTRACT_DIR "/vfkit-0.6.4.options", NULL};
+    check_apple_row("vmnet-vfkit", "vfkit", files);
 }
 
 // Before 1.2 krunkit had neither --timesync nor a way from the host to the guest.
@@ -196,6 +202,7 @@ static void an_older_krunkit(void **state)
     assert_ok(provider_command(provider_find("vmnet-krunkit"), &m, &tools, &argv, &err), err);
     compare_argv("vmnet-krunkit", "1.1", &argv);
     check_words(&argv, CONTRACT_DIR "/krunkit-1.1.1.options");
+    check_words(&argv, CONTRACT_DIR "/krunkit-1.0.0.options");
 }
 
 // What cannot be said is refused, never sent as something else.

@@ -117,6 +117,17 @@ class Given(harness.MachineTest):
         self.assertIn(IMPORTED, self.ok("start", "m1").out)
         self.assertEqual(self.in_guest(f"cat {OURS}-001.crt"), two)
 
+    def test_certificates_when_started_at_login(self):
+        self.anchors_of_its_own()
+        one = self.certificate("1.crt")
+        self.init("m1", "--import-native-ca")
+        monitor = self.start_program("monitor", "--at-login", "m1")
+        self.wait_for("the machine", lambda: self.state() == "running")
+        self.wait_for("the certificates", self.updates)
+        self.assertEqual(self.in_guest(f"cat {OURS}-001.crt"), one)
+        self.ok("stop", "m1")
+        self.assertEqual(self.finish_program(monitor).code, 0)
+
     def test_certificates_that_cannot_be_had(self):
         self.anchors_of_its_own()
         self.behave(trust_status=7)

@@ -257,7 +257,8 @@ class Download(harness.MachineTest):
     def test_a_host_that_cannot_is_not_downloaded_for(self):
         """The Mac is too old, or runs in a virtual machine itself."""
         for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.FAKE, name), os.path.join(self.bin, name))
+            folder = harness.FAKE if name == "krunkit" else harness.MACOS
+            os.symlink(os.path.join(folder, name), os.path.join(self.bin, name))
         with open(os.path.join(self.bin, "sysctl"), "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\n[ "$2" = kern.hv_support ] && echo $HV\n')
         os.chmod(os.path.join(self.bin, "sysctl"), 0o755)

@@ -6,6 +6,7 @@ happens without either."""
 
 import os
 import signal
+import socket
 import stat
 import sys
 
@@ -20,6 +21,18 @@ class Vmnet(mac.MacTest):
     def leased(self):
         return next((lease["ip_address"] for lease in self.world.read_leases()
                      if lease["name"] == "m1"), None)
+
+    def say_all(self, path):
+        """What comes back for a request whose sender has nothing more to say."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(20)
+            client.connect(path)
+            client.sendall(b"GET /_ping HTTP/1.1\r\n\r\n")
+            client.shutdown(socket.SHUT_WR)
+            heard = b""
+            while chunk := client.recv(4096):
+                heard += chunk
+            return heard
 
     def test_road(self):
         self.create()
@@ -36,6 +49,7 @@ class Vmnet(mac.MacTest):
         api = found["ConnectionInfo"]["PodmanSocket"]["Path"]
         self.wait_for("the API socket", lambda: "answers at" in self.monitor_log())
         self.assertEqual(stat.S_IMODE(os.stat(api).st_mode), 0o600)
+        self.assertTrue(self.say_all(api).endswith(b"all is heard"))
         argv = self.text(self.machine_file("m1", "vm.argv"))
         self.assertIn("--enable-tso", argv)
         self.assertIn("offloading=on", argv)

@@ -100,12 +100,13 @@ class Volumes(harness.MachineTest):
         self.init("m1", "--volume", f"{odd}:/odd:ro,security_model=mapped-xattr",
                   "--volume", f"{self.top}:/top")
         self.ok("start", "m1")
-        shares = [value for word, value in zip(self.words(), self.words()[1:]) if word == "-virtfs"]
+        shares = [value for word, value in zip(self.words(), self.words()[1:])
+                  if word == "-fsdev" or "9p" in value]
         self.assertEqual(shares, [
-            f"local,path={odd.replace(',', ',,')},mount_tag={tag('/odd')[:31]},"
-            "security_model=mapped-xattr,multidevs=remap,readonly=on",
-            f"local,path={self.top},mount_tag={tag('/top')[:31]},security_model=none,"
-            "multidevs=remap"])
+            "local,id=fs0,security_model=mapped-xattr,readonly=on,multidevs=remap,path="
+            + odd.replace(",", ",,"), f"virtio-9p-pci,fsdev=fs0,mount_tag={tag('/odd')[:31]}",
+            f"local,id=fs1,security_model=none,multidevs=remap,path={self.top}",
+            f"virtio-9p-pci,fsdev=fs1,mount_tag={tag('/top')[:31]}"])
         self.assertEqual(self.served(), [])
 
     def test_a_source_that_is_gone(self):
@@ -150,6 +151,12 @@ class Volumes(harness.MachineTest):
                 "the guest: no overlay")
         self.assertIn(text, done.err)
         self.assertEqual(self.inspect()["Vmnet"]["Detail"], text)
+
+    def test_the_guests_unit_fails(self):
+        self.behave(volumes_unit="failed")
+        self.init("m1", "--volume", f"{self.top}:/top")
+        done = self.refused("start", "m1")
+        self.assertIn("podman-machine-vmnet-volumes.service has failed in the guest", done.err)
 
     def test_virtiofsd_dies(self):
         self.init("m1", "--volume", f"{self.top}:/top", "--volume", f"{self.home}:/home/host")

@@ -103,6 +103,16 @@ class World:
         with open(os.path.join(self.top, path), encoding="utf-8") as file:
             return file.read()
 
+    def share(self):
+        """Folders of the host for volumes, with a file in each."""
+        self.shared = os.path.join(self.top, "it's \"shared\", ü=é")
+        self.read_only = os.path.join(self.top, "ro")
+        self.plain = os.path.join(self.top, "plain")
+        for folder in (self.shared, self.read_only, self.plain):
+            os.mkdir(folder)
+            os.chmod(folder, 0o777)
+            self.write(os.path.join(folder, "example"), "from the host\n")
+
     def record(self):
         with open(self.machine("machine.json"), encoding="utf-8") as file:
             return json.load(file)
@@ -183,19 +193,31 @@ def run_steps(world, steps, vital):
     return wrong
 
 
-def main(name, steps, vital, needed, client=CLIENT):
-    """Runs the steps with one world; `needed` are files of contrib/check.sh's cache."""
-    missing = [path for path in needed if not os.path.exists(path)]
-    missing += [program for program in ("qemu", "virtiofsd") if not find_program(program)]
-    if missing:
-        reason = f"contrib/check.sh makes what is missing: {missing[0]}"
-        if os.environ.get("CI") == "true":
-            print(f"1..1\nnot ok 1 - {reason}")
-            return 1
-        print(f"1..0 # SKIP {reason}")
-        return 0
-    world = World(name, client)
+def missing(needed):
+    """Why there can be no real guest here, or None; `needed` are files of contrib/check.sh's cache."""
+    absent = [path for path in needed if not os.path.exists(path)]
+    absent += [program for program in ("qemu", "virtiofsd") if not find_program(program)]
+    return f"contrib/check.sh makes what is missing: {absent[0]}" if absent else None
+
+
+def skip(reason):
+    """Under CI nothing may be missing."""
+    if os.environ.get("CI") == "true":
+        print(f"1..1\nnot ok 1 - {reason}")
+        return 1
+    print(f"1..0 # SKIP {reason}")
+    return 0
+
+
+def run_and_clean_up(world, steps, vital):
+    """The exit status."""
     try:
         return 1 if run_steps(world, steps, vital) else 0
     finally:
         world.clean_up()
+
+
+def main(name, steps, vital, needed, client=CLIENT):
+    """Runs the steps with one world."""
+    reason = missing(needed)
+    return skip(reason) if reason else run_and_clean_up(World(name, client), steps, vital)

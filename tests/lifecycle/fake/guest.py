@@ -62,6 +62,8 @@ case "$*" in
   "-q is-active NetworkManager.service") [ {network} = NetworkManager ]; exit ;;
   "-q is-active systemd-networkd.service") [ {network} = networkd ]; exit ;;
   *poweroff*) [ {poweroff} = ignored ] || kill -TERM 1 ;;
+  "is-failed podman-machine-vmnet-volumes.service")
+    echo {volumes_unit}; [ {volumes_unit} = failed ] || exit 1 ;;
   "is-active podman-machine-vmnet-provision.service")
     case $(head -n 1 {state} 2>&1) in
       done*) echo active ;;
@@ -218,7 +220,8 @@ booted = threading.Event()
 
 def boot(sockets):
     time.sleep(BEHAVIOUR.get("boot", 0.2))
-    put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
+    if BEHAVIOUR.get("volumes unit") != "failed":
+        put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
     for path in sockets:
         serve_api(path)
     booted.set()
@@ -261,6 +264,7 @@ def main():
         status=BEHAVIOUR.get("provision status", 0)), 0o755)
     put("/usr/local/sbin/systemctl", SYSTEMCTL.format(
         note=note, state=STATE, poweroff=BEHAVIOUR.get("poweroff", "ok"),
+        volumes_unit=BEHAVIOUR.get("volumes unit", "activating"),
         network=BEHAVIOUR.get("network", "NetworkManager")), 0o755)
     put("/usr/local/sbin/nmcli", NMCLI.format(note=note), 0o755)
     # Its only network card, as far as it can see.

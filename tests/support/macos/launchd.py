@@ -399,10 +399,21 @@ class Launchd:
             ask(self.socket, {"launchctl": ["setenv", name, value]})
 
 
+def end_with(parent, keeper):
+    """A test that was killed leaves nothing behind."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    with keeper.changed:
+        keeper.shut_down()
+    os._exit(1)
+
+
 def main():
     folder, ready, session = sys.argv[1:]
+    parent = os.getppid()
     server = Server(os.path.join(folder, "launchd.sock"), Handler)
     server.keeper = Keeper(folder, session == "gui")
+    threading.Thread(target=end_with, args=(parent, server.keeper), daemon=True).start()
     with open(int(ready), "w", encoding="utf-8") as file:
         file.write("ready")
     server.serve_forever()

@@ -4,6 +4,7 @@
 #include "tests/support/support.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -140,6 +141,33 @@ static void describes(void **state)
     assert_false(process_alive(0));
 }
 
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+// One that comes before the child has done anything ends it, whatever its parent does with it.
+static void a_signal_at_once_ends_the_child(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    assert_return_code(sigaction(SIGTERM, &action, &before), errno);
+    for (int i = 0; i < 50; i++) {
+        int status;
+        pid_t child = process_fork();
+        if (child == 0) {
+            alarm(10);
+            for (;;)
+                pause();
+        }
+        assert_return_code(kill(child, SIGTERM), errno);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGTERM);
+    }
+    sigaction(SIGTERM, &before, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +178,7 @@ int main(void)
         cmocka_unit_test(finds_in_folders_then_path),
         cmocka_unit_test(the_file_limit_is_raised),
         cmocka_unit_test(describes),
+        cmocka_unit_test(a_signal_at_once_ends_the_child),
     };
     return cmocka_run_group_tests_name("process", tests, temp_home_setup, temp_home_teardown);
 }

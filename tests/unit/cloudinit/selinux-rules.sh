@@ -62,7 +62,7 @@ without() {
   shift
   lost=''
   policy "$work/none" "$missing"
-  for rule in "$work"/selinux/*.cil; do
+  for rule in "$work"/usr/local/share/podman-machine-vmnet/*.cil; do
     policy "$work/one" "$missing" "$rule"
     ! cmp -s "$work/none" "$work/one" || lost="$lost $(basename "$rule" .cil)"
   done
@@ -70,7 +70,7 @@ without() {
     echo "without '$missing' these rules are lost:$lost, in place of: $*"
     exit 1
   }
-  policy "$work/all" "$missing" "$work"/selinux/*.cil
+  policy "$work/all" "$missing" "$work"/usr/local/share/podman-machine-vmnet/*.cil
 }
 
 without nothing

@@ -259,8 +259,13 @@ static void the_control_plane_comes_first(void **state)
     put("usr/bin/python3", "");
     cleanup_free char *python = in_root("usr/bin/python3");
     assert_int_equal(chmod(python, 0755), 0);
+    fake("semodule restorecon");
+    put("sys/fs/selinux/enforce", "1");
     assert_int_equal(run(&seed, NULL), 0);
     assert_provisioned();
+    cleanup_free char *relabel =
+        xasprintf("restorecon %s/usr/local/sbin/podman-machine-vmnet-agent\n", root);
+    assert_int_equal(calls(relabel), 1);
     cleanup_free char *unit = get("etc/systemd/system/podman-machine-vmnet-agent.service");
     assert_non_null(strstr(unit, "\nExecStart=/usr/local/sbin/podman-machine-vmnet-agent\n"));
     // What would keep it out of its SELinux domain.

@@ -96,8 +96,8 @@ static void a_running_machine(void **state)
     program_gives(
         state, "inspect --format {{.Vmnet}}", 0,
         "{vmnet-krunkit ready  true 192.168.105.7 &{2026-11-03 04:05:06.002920583 +0000 "
-        "UTC exit status 3 false no memory} shared false auto [] no false [] false [{8080 "
-        "tcp 127.0.0.1 true }]}\n",
+        "UTC exit status 3 false no memory} shared false auto [] no false [] false [{8080 tcp "
+        "127.0.0.1 true }]}\n",
         "");
     program_gives(state, "inspect --format '{{json .Vmnet.LastExit}}'", 0,
                   "{\"At\":\"2026-11-03T04:05:06.002920583Z\",\"Status\":\"exit status 3\","

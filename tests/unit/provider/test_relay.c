@@ -67,20 +67,32 @@ static int listen_unix(void)
     return fd;
 }
 
+static ssize_t take_piece(int fd, char *chunk)
+{
+    uint32_t length;
+    assert_int_equal(recv(fd, &length, sizeof(length), MSG_WAITALL), sizeof(length));
+    return length ? recv(fd, chunk, ntohl(length), MSG_WAITALL) : 0;
+}
+
+static ssize_t take_bytes(int fd, char *chunk)
+{
+    return read(fd, chunk, 4096);
+}
+
 // A server that greets, and gives back what it gets until the end; without a greeting it hangs up
 // at once, as a hypervisor does whose guest has nobody at the port.
-static pid_t serve(int fd, const char *greeting)
+static pid_t serve(int fd, const char *greeting, ssize_t (*take)(int fd, char *chunk))
 {
     pid_t pid = fork();
     if (pid > 0)
         return pid;
     for (;;) {
         int client = accept(fd, NULL, NULL);
-        char chunk[4096];
+        char chunk[65536];
         ssize_t n = (ssize_t)strlen(greeting);
         memcpy(chunk, greeting, (size_t)n);
         while (n > 0 && write(client, chunk, (size_t)n) == n)
-            n = read(client, chunk, sizeof(chunk));
+            n = take(client, chunk);
         close(client);
     }
 }
@@ -98,7 +110,8 @@ static pid_t start_relay(unsigned *port, int *life)
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[1]);
-        relay_run(fd, ends[0], &m, &provider);
+        const struct relay ssh = {.fd = fd, .socket = MACHINE_SSH_SOCKET, .tcp = true};
+        relay_run(&ssh, ends[0], &m, &provider);
         _exit(0);
     }
     close(fd);
@@ -137,7 +150,7 @@ static void by_the_best_way(void **state)
     int life;
     int vsock = listen_unix(), tcp = listen_tcp(&tcp_port);
     pid_t relay = start_relay(&port, &life);
-    pid_t over_vsock = serve(vsock, "vsock ");
+    pid_t over_vsock = serve(vsock, "vsock ", take_piece);
     cleanup_free char *first = talk(port, "hello");
     assert_string_equal(first, "vsock hello");
     end(over_vsock);
@@ -147,7 +160,7 @@ static void by_the_best_way(void **state)
     // The hypervisor is there, the guest's port is not; then there is no socket at all.
     guest_port = tcp_port;
     relay = start_relay(&port, &life);
-    pid_t closed = serve(vsock, ""), over_tcp = serve(tcp, "tcp ");
+    pid_t closed = serve(vsock, "", take_bytes), over_tcp = serve(tcp, "tcp ", take_bytes);
     cleanup_free char *second = talk(port, "hello");
     assert_string_equal(second, "tcp hello");
     end(closed);

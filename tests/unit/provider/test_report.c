@@ -119,6 +119,9 @@ static void listens(void **state)
     say(first, "{\"state\":\"a\",\"addre");
     turn(&listener, &heard);
     assert_string_equal(heard.text, "");
+    char greeting[16] = "";
+    assert_int_equal(read(first, greeting, sizeof(greeting) - 1), 6);
+    assert_string_equal(greeting, "hello\n");
     say(first, "sses\":[]}\nnoise\n{\"state\":\"b\",\"addresses\":[]}\n{");
     turn(&listener, &heard);
     assert_string_equal(heard.text, "a;b;");

@@ -83,6 +83,16 @@ static void another_is_linked(void **state)
     assert_string_equal(first, again);
     assert_ok(tool_folder(&other, "/x,y", "my-vm", ",=", &err), err);
     assert_string_not_equal(first, other);
+
+    // They go with their machine, and no other's.
+    cleanup_free char *of_another = NULL;
+    assert_ok(tool_folder(&of_another, folder, "my", ",=", &err), err);
+    tool_forget_folders("my-vm");
+    assert_int_equal(lstat(first, &st), -1);
+    assert_int_equal(lstat(other, &st), -1);
+    assert_int_equal(lstat(of_another, &st), 0);
+    tool_forget_folders("my");
+    assert_int_equal(lstat(parent, &st), -1);
 }
 
 static void a_wrong_link_is_put_right(void **state)
