@@ -147,20 +147,16 @@ static void add_swap(struct strbuf *script, const struct machine *m)
                 mib);
 }
 
-// So that what runs already sees it. A user's manager keeps what it was started with, until told.
+// So that what runs already sees it. A user's manager keeps the variables that it was started with,
+// and nothing short of another start takes one away from it.
 static void add_reload(struct strbuf *script)
 {
     strbuf_adds(script, "if [ -n \"$changed\" ]; then\n"
                         "  systemctl daemon-reload\n"
                         "  for bus in /run/user/*/bus; do\n"
                         "    [ -S \"$bus\" ] || continue\n"
-                        "    user=$(stat -c %U \"$bus\")@\n"
-                        "    systemctl --user -M \"$user\" unset-environment");
-    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-        strbuf_addf(script, " %s", variables[i]);
-    strbuf_adds(script, " || true\n"
-                        "    systemctl --user -M \"$user\" daemon-reload || true\n"
-                        "    systemctl --user -M \"$user\" try-restart podman.service || true\n"
+                        "    uid=${bus%/bus}\n"
+                        "    systemctl restart \"user@${uid##*/}.service\" || true\n"
                         "  done\n"
                         "  systemctl try-restart podman.service || true\n"
                         "fi\n");

@@ -12,17 +12,20 @@ import sys
 
 sys.dont_write_bytecode = True
 import podman_test as harness  # noqa: E402
+import mac  # noqa: E402
+import network  # noqa: E402
 
 
 class Mac(harness.PodmanTest):
     def setUp(self):
         super().setUp()
+        world = self.enterContext(network.World(os.path.join(self.top, "world")))
         for name in ("krunkit", "vmnet-run", "vmnet-helper"):
-            os.symlink(os.path.join(harness.lifecycle.FAKE, name), os.path.join(self.bin, name))
-        self.env |= {"PODMAN_MACHINE_VMNET_MACOS": "26.2",
-                     "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
-                     "PODMAN_MACHINE_VMNET_LEASES": os.path.join(self.top, "leases"),
-                     "PODMAN_MACHINE_VMNET_MDNS": "127.0.0.1:9"}
+            folder = harness.lifecycle.FAKE if name == "krunkit" else harness.lifecycle.MACOS
+            os.symlink(os.path.join(folder, name), os.path.join(self.bin, name))
+        self.env |= world.environment | {
+            "PODMAN_MACHINE_VMNET_MACOS": "26.2", "PODMAN_MACHINE_VMNET_SUPERVISOR": "process",
+            "PODMAN_MACHINE_VMNET_MDNS": "127.0.0.1:9"}
         del self.env["CONTAINERS_MACHINE_PROVIDER"]
         self.good("machine", "init", "--provider", "vmnet-krunkit", "--image", self.image(),
                   "--disk-size", "1", "box")
@@ -85,4 +88,4 @@ class Mac(harness.PodmanTest):
 
 
 if __name__ == "__main__":
-    sys.exit(harness.lifecycle.main(harness.missing()))
+    mac.main()

@@ -347,6 +347,7 @@ class Tap(unittest.TextTestResult):
 
 def main(reason=None, needs_guest=True):
     """`reason`: why this file's tests cannot run here. Under CI that is a failure."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would be inherited by all that we start
     reason = reason or (missing() if needs_guest else None)
     loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     wanted = sys.argv[1:]
