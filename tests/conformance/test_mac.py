@@ -82,7 +82,9 @@ class Mac(harness.PodmanTest):
                  '$TESTCONTAINERS_DOCKER_SOCKET_OVERRIDE"'
         done = subprocess.run(["bash", "-c", script], env=self.env, capture_output=True, text=True,
                               check=False, timeout=60)
-        self.assertEqual(done.stdout, f"unix://{self.run_dir}/podman/box-api.sock 192.168.64.7 "
+        address = json.loads(self.good("machine", "inspect", "box").out)[0]["Vmnet"]["Address"]
+        self.assertRegex(address, r"^192\.168\.64\.\d+$")
+        self.assertEqual(done.stdout, f"unix://{self.run_dir}/podman/box-api.sock {address} "
                                       "/var/run/docker.sock\n", done.stderr)
         self.good("machine", "rm", "-f", "box")
 
