@@ -201,7 +201,7 @@ class Processes(ToolTest):
         self.assertIsNone(self.helper_of(process.pid))
 
     def helper_of(self, group):
-        done = subprocess.run(["pgrep", "-g", str(group), "-x", "vmnet-helper"], text=True,
+        done = subprocess.run(["pgrep", "-o", "-g", str(group), "-x", "vmnet-helper"], text=True,
                               capture_output=True)
         return int(done.stdout) if done.stdout else None
 
