@@ -236,9 +236,7 @@ int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *e
         return -1;
     if (status == NAMESERVERS_FAILED)
         tell_of_dns(&words);
-    else if (words.length)
-        fprintf(stderr, "Warning: %s", words.text);
-    if (status != 0 && status != NAMESERVERS_FAILED)
+    else if (status != 0)
         return error_set(err, ECHILD, "the guest could not be told of its settings: exit status %d",
                          status);
     bool dns_done = m->dns_changed && status == 0;

@@ -3,8 +3,9 @@
 #
 # Unpacks a client of Debian's below DIR and makes DIR/podman or DIR/docker, which runs it with its
 # own C library: nothing is installed, it needs no root to run, and the host's ssh, home and
-# configuration are used. It cannot be moved: DIR is written into the program. Without SUITE the newest that can be had: experimental, else sid, else
-# trixie. The suite and version got are in DIR/version.
+# configuration are used. It cannot be moved: DIR is written into the program. Without SUITE the
+# newest that can be had: experimental, else sid, else trixie. The suite and version got are in
+# DIR/version.
 #
 # podman is the remote client; where a suite has none of its own (bookworm: podman 4.3), it is
 # podman itself with --remote.
