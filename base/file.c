@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +53,17 @@ int file_write_all(int fd, const void *bytes, size_t length)
         length -= (size_t)n;
     }
     return 0;
+}
+
+int file_send_all(int fd, const void *bytes, size_t length)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGPIPE, &ignore, &old);
+    int result = file_write_all(fd, bytes, length);
+    int reason = errno;
+    sigaction(SIGPIPE, &old, NULL);
+    errno = reason;
+    return result;
 }
 
 static char *parent_of(const char *path)

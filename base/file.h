@@ -30,6 +30,7 @@ int file_remove_tree(const char *path, struct error *err);
 bool file_exists(const char *path);                           // follows symbolic links
 int file_sync_parent(const char *path, struct error *err);    // makes a rename durable
 int file_write_all(int fd, const void *bytes, size_t length); // 0, or -1 with errno
+int file_send_all(int fd, const void *bytes, size_t length);  // likewise; never SIGPIPE
 
 // The file's size in bytes and what it takes on the disk.
 int file_size(const char *path, uint64_t *size, uint64_t *allocated, struct error *err);

@@ -39,6 +39,16 @@ int platform_sync(int fd);
 // Linux, with podman's fallbacks (contract B.1). The caller frees.
 char *platform_runtime_dir(void);
 
+// A context id (vsock(7)) for a VM of this host, that no other VM has, as an open vhost-vsock
+// device to hand to QEMU: it is the VM's for as long as a process has the device open.
+// Close-on-exec; the caller closes. ENOTSUP, ENOENT, EACCES, ENODEV: this host has no vhost-vsock
+// for us.
+int platform_vhost_vsock(int *fd, unsigned *context_id, struct error *err);
+
+// Connects to a vsock port of that VM. Within 2 s, the kernel's own patience; ECONNRESET: nobody
+// listens there. The caller closes.
+int platform_vsock_connect(int *fd, unsigned context_id, unsigned port, struct error *err);
+
 // A descriptor that can be read (POLLIN) once the process has ended, reaped or not; close-on-exec.
 // -1 with errno: ESRCH, or the system cannot. The caller closes.
 int platform_watch_exit(pid_t pid);

@@ -106,6 +106,19 @@ char *platform_runtime_dir(void)
     return xstrndup(dir, length);
 }
 
+// Apple's hypervisor joins vsock ports to unix sockets itself.
+int platform_vhost_vsock(int *fd, unsigned *context_id, struct error *err)
+{
+    (void)fd, (void)context_id;
+    return error_set(err, ENOTSUP, "macOS has no vhost-vsock");
+}
+
+int platform_vsock_connect(int *fd, unsigned context_id, unsigned port, struct error *err)
+{
+    (void)fd, (void)context_id, (void)port;
+    return error_set(err, ENOTSUP, "macOS has no vsock of its own");
+}
+
 int platform_watch_exit(pid_t pid)
 {
     int queue = kqueue();

@@ -7,9 +7,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/vhost.h>
+#include <linux/vm_sockets.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -17,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/random.h"
 
 const char *const platform_name = "linux";
 const char *const platform_default_provider = "qemu";
@@ -85,6 +89,43 @@ char *platform_runtime_dir(void)
         return steal_string(&run);
     const char *tmp = getenv("TMPDIR");
     return xasprintf("%s/storage-run-%u", tmp && *tmp ? tmp : "/tmp", (unsigned)getuid());
+}
+
+// One of many, so that VMs whose owners have chosen small ones by hand find them free. The kernel
+// says of each whether it is (drivers/vhost/vsock.c, vhost_vsock_set_cid).
+int platform_vhost_vsock(int *fd, unsigned *context_id, struct error *err)
+{
+    static const char device[] = "/dev/vhost-vsock";
+    static const uint32_t lowest = 1 << 16, count = 1 << 30;
+    cleanup_close int opened = open(device, O_RDWR | O_CLOEXEC);
+    if (opened < 0)
+        return error_errno(err, "cannot open '%s'", device);
+    for (int tries = 0; tries < 100; tries++) {
+        uint32_t any;
+        random_bytes(&any, sizeof(any));
+        uint64_t id = lowest + any % count;
+        if (ioctl(opened, VHOST_VSOCK_SET_GUEST_CID, &id) == 0) {
+            *context_id = (unsigned)id;
+            *fd = steal_fd(&opened);
+            return 0;
+        }
+        if (errno != EADDRINUSE)
+            break;
+    }
+    return error_errno(err, "cannot get a context id from '%s'", device);
+}
+
+int platform_vsock_connect(int *fd, unsigned context_id, unsigned port, struct error *err)
+{
+    struct sockaddr_vm address = {.svm_family = AF_VSOCK, .svm_cid = context_id, .svm_port = port};
+    cleanup_close int sock = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (sock < 0)
+        return error_errno(err, "cannot make a vsock socket");
+    if (connect(sock, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return error_errno(err, "cannot connect to vsock port %u of the VM with context id %u",
+                           port, context_id);
+    *fd = steal_fd(&sock);
+    return 0;
 }
 
 int platform_watch_exit(pid_t pid)

@@ -34,6 +34,7 @@ char *agent_script(const struct seed *seed)
     set_port(&script, "CONTROL_PORT", vsock->control);
     set(&script, "API_ROOT_SOCKET", vsock->api_root_socket);
     set(&script, "API_USER_SOCKET", vsock->api_user_socket);
+    set(&script, "TOKEN", vsock->token ? vsock->token : "");
     strbuf_adds(&script, agent_body);
     return strbuf_steal(&script);
 }

@@ -3,7 +3,8 @@
 #
 # The host's ways into this guest over vsock, which need no network between the two: reports to
 # the host, sshd, podman's API, and a way to power off. agent.c puts the lines in front that set
-# the names in capitals.
+# the names in capitals. Where the hypervisor alone can call, TOKEN is empty; with vhost-vsock every
+# process of the host can, and only who says the token is heard.
 #
 # One program, not systemd's socket units with systemd-socket-proxyd: what a unit runs from
 # /usr/local is unconfined_service_t under SELinux, which may use vsock and connect to podman,
@@ -11,9 +12,12 @@
 # guest, so the one who calls must be checked, which socket units cannot do.
 
 import fcntl
+import glob
+import hmac
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -26,6 +30,8 @@ SIOCGIFADDR = 0x8915
 ADDRESS_CHANGES = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 CHUNK = 256 * 1024
 GREETING_S = 10
+TOKEN_S = 10
+VIRTIO_VSOCK = 19  # virtio 1.2, 5 (device types)
 
 # Tests' own: unix sockets in this folder in place of vsock ports.
 FOLDER = os.environ.get("PODMAN_MACHINE_VMNET_AGENT_FOLDER")
@@ -112,6 +118,15 @@ def forward(client, target):
         back.join()
 
 
+def knows_token(client):
+    line, wanted = b"", TOKEN.encode() + b"\n"
+    client.settimeout(TOKEN_S)
+    while len(line) < len(wanted) and (more := client.recv(len(wanted) - len(line))):
+        line += more
+    client.settimeout(None)
+    return hmac.compare_digest(line, wanted)
+
+
 def control(client, _):
     client.settimeout(10)
     line = client.makefile().readline(64)
@@ -125,6 +140,9 @@ def control(client, _):
 def answer(handler, client, target):
     with client:
         try:
+            if TOKEN and not knows_token(client):
+                say(f"{target or 'control'}: refused a caller without the token")
+                return
             handler(client, target)
         except OSError as error:
             say(f"{target or 'control'}: {error}")
@@ -221,7 +239,16 @@ def report():
         pause = min(pause * 2, 15)
 
 
+def has_device():
+    """A machine may be started where its host has no vhost-vsock, and again where it has."""
+    return FOLDER or any(read(path).strip() == f"{VIRTIO_VSOCK:#06x}"
+                         for path in glob.glob("/sys/bus/virtio/devices/*/device"))
+
+
 def main():
+    if not has_device():
+        say("this VM has no vsock device: the host reaches it over the network")
+        return
     ways = ((SSH_PORT, forward, ("127.0.0.1", 22)),
             (API_ROOT_PORT, forward, API_ROOT_SOCKET),
             (API_USER_PORT, forward, API_USER_SOCKET),
@@ -229,7 +256,10 @@ def main():
     for port, handler, target in ways:
         server = listen_at(port)
         threading.Thread(target=serve, args=(server, handler, target), daemon=True).start()
-    report()
+    if REPORT_PORT:
+        report()
+    while True:
+        signal.pause()
 
 
 main()

@@ -89,7 +89,8 @@ static json_t *write_files(const struct seed *seed, struct error *err)
     json_array_append_new(files, json_pack("{s:s, s:s, s:s}", "path",
                                            "/etc/ssh/sshd_config.d/00-podman-machine-vmnet.conf",
                                            "permissions", "0600", "content", sshd_config));
-    if ((agent && add_packed(files, seed->vsock->program, "0755", agent, err) < 0) ||
+    if ((agent &&
+         add_packed(files, seed->vsock->program, "0700", agent, err) < 0) || // a token may be in it
         (volumes && add_packed(files, seed->volumes->program, "0755", volumes, err) < 0) ||
         (seed->playbook && add_packed(files, seed->playbook_file, "0600", seed->playbook, err) < 0))
         return NULL;

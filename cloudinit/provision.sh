@@ -182,7 +182,7 @@ Description=The host's ways into this podman machine
 
 [Service]
 ExecStart=$VSOCK_PROGRAM
-Restart=always
+Restart=on-failure
 RestartSec=2
 
 [Install]

@@ -119,6 +119,8 @@ int seed_check(const struct seed *seed, struct error *err)
          check(is_path(vsock->api_root_socket), "API socket", vsock->api_root_socket, err) < 0 ||
          check(is_path(vsock->api_user_socket), "API socket", vsock->api_user_socket, err) < 0))
         return -1;
+    if (vsock && vsock->token && !made_of(vsock->token, LOWER UPPER DIGITS)) // never shown
+        return error_set(err, EINVAL, "the token of the vsock ports is not of letters and digits");
     const struct seed_volumes *volumes = seed->volumes;
     if (volumes &&
         (check(is_path(volumes->program), "volumes program", volumes->program, err) < 0 ||

@@ -12,9 +12,10 @@
 // The guest's side of the control plane: a program that serves these vsock ports to the host.
 struct seed_vsock {
     const char *program;                       // in the guest: where it is kept
-    unsigned report;                           // of the host: where the guest's reports go
+    unsigned report;                           // of the host: where reports go; 0: none do
     unsigned ssh, api_root, api_user, control; // of the guest
     const char *api_root_socket, *api_user_socket;
+    const char *token; // the first line of who may call; NULL: only the hypervisor can
 };
 
 struct seed_volume {

@@ -14,11 +14,13 @@
 #include "provider/guest_session.h"
 #include "provider/ssh.h"
 
-int identity_make_keys(const struct machine *m, struct error *err)
+int identity_make_keys(const struct machine *m, const struct provider *provider, struct error *err)
 {
     cleanup_free char *own = machine_path(m->name, MACHINE_KEY);
     cleanup_free char *host_key = machine_path(m->name, MACHINE_HOST_KEY);
     if (strcmp(m->ssh.identity, own) == 0 && ssh_key_create(own, m->name, err) < 0)
+        return -1;
+    if (provider->vsock == VSOCK_VHOST && machine_make_token(m, err) < 0)
         return -1;
     return ssh_key_create(host_key, m->name, err);
 }
@@ -58,16 +60,22 @@ int identity_write_seed(const struct machine *m, const struct provider *provider
         ssh_key_public(&host_key_public, host_key_path, err) < 0 ||
         file_read(&host_key, host_key_path, 16384, err) < 0)
         return -1;
+    cleanup_free char *token_path = machine_path(m->name, MACHINE_VSOCK_TOKEN);
+    CLEANUP(strbuf_release) struct strbuf token = STRBUF_INIT;
+    bool has_token = file_exists(token_path);
+    if (has_token && file_read(&token, token_path, 4096, err) < 0)
+        return -1;
     cleanup_free char *root_socket = guest_socket(m, true), *user_socket = guest_socket(m, false);
     const struct seed_vsock vsock = {
         .program = GUEST_AGENT_PROGRAM,
-        .report = GUEST_VSOCK_REPORT,
+        .report = provider->vsock == VSOCK_SOCKETS ? GUEST_VSOCK_REPORT : 0,
         .ssh = GUEST_VSOCK_SSH,
         .api_root = GUEST_VSOCK_API_ROOT,
         .api_user = GUEST_VSOCK_API_USER,
         .control = GUEST_VSOCK_CONTROL,
         .api_root_socket = root_socket,
         .api_user_socket = user_socket,
+        .token = has_token ? token.text : NULL,
     };
     cleanup_free struct seed_volume *items = xrealloc(NULL, (m->mounts.count + 1) * sizeof(*items));
     for (size_t i = 0; i < m->mounts.count; i++)
@@ -95,7 +103,7 @@ int identity_write_seed(const struct machine *m, const struct provider *provider
         .dns = (const char *const *)m->dns.items,
         .timezone = m->timezone,
         .agent_vsock = provider->agent_vsock,
-        .vsock = provider->vsock ? &vsock : NULL,
+        .vsock = provider->vsock == VSOCK_SOCKETS || has_token ? &vsock : NULL,
         .volumes = m->mounts.count ? &volumes : NULL,
         .state_file = GUEST_STATE_FILE,
         .playbook = has_playbook ? playbook.text : NULL,

@@ -14,7 +14,7 @@ int identity_read_playbook(struct strbuf *text, const char *source, struct error
 int identity_keep_playbook(const struct machine *m, const struct strbuf *text, struct error *err);
 
 // What makes a new guest this machine's: the keys of both sides, and the seed that carries them.
-int identity_make_keys(const struct machine *m, struct error *err);
+int identity_make_keys(const struct machine *m, const struct provider *provider, struct error *err);
 int identity_write_seed(const struct machine *m, const struct provider *provider,
                         struct error *err);
 

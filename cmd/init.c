@@ -167,7 +167,7 @@ static int lay_down(struct machine *m, const struct values *values, const struct
     if (file_make_dirs(folder, 0700, err) < 0 ||
         image_install(raw, disk, m->resources.disk_gib * gib, err) < 0 ||
         (values->playbook && identity_keep_playbook(m, &values->playbook_text, err) < 0) ||
-        identity_make_keys(m, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
+        identity_make_keys(m, provider, err) < 0 || identity_write_seed(m, provider, err) < 0 ||
         volumes_prepare(&m->mounts, err) < 0)
         return -1;
     if (provider->network->needs_port && port_ensure(m, err) < 0)

@@ -16,6 +16,7 @@
 #include "provider/guest_session.h"
 #include "provider/machine.h"
 #include "provider/relay.h"
+#include "provider/vsock.h"
 
 static const int64_t vsock_ms = 10000; // until the socket over vsock is given up
 static const int64_t look_every_ms = 1000;
@@ -112,7 +113,7 @@ void api_run(const struct machine *m, const struct provider *provider, const cha
 {
     struct error err;
     cleanup_free char *local = machine_path(m->name, MACHINE_API_SOCKET);
-    if (provider->vsock && serve_over_vsock(m, provider, local, life))
+    if (vsock_is_there(m, provider) && serve_over_vsock(m, provider, local, life))
         _exit(0);
     forward(m, local, host, port, life, &err);
     log_error("cannot forward the API socket: %s", err.message);

@@ -7,7 +7,7 @@
 #include "provider/provider.h"
 
 // Keeps podman's API socket on the host, as a process of its own that ends when it cannot (start it
-// again) or when `life` can be read: a relay over vsock (relay.h) on rows that have it; where
+// again) or when `life` can be read: a relay over vsock (relay.h) where there is one; where
 // podman does not answer that way, and on other rows, OpenSSH forwards to the guest at host:port.
 // Never returns.
 void api_run(const struct machine *m, const struct provider *provider, const char *host,

@@ -235,18 +235,26 @@ int control_ping(const char *path, struct error *err)
     return 0;
 }
 
-int control_shutdown(const char *path, struct error *err)
+static int talk_shutdown(struct talk *talk, struct error *err)
 {
-    CLEANUP(talk_release) struct talk talk;
-    if (talk_open(&talk, path, err) < 0 || talk_send(&talk, "poweroff\n", err) < 0)
+    if (talk_send(talk, "poweroff\n", err) < 0)
         return -1;
     int more = 1;
-    while (more > 0 && !strchr(talk.received.text, '\n'))
-        if ((more = talk_receive(&talk, err)) < 0)
+    while (more > 0 && !strchr(talk->received.text, '\n'))
+        if ((more = talk_receive(talk, err)) < 0)
             return -1;
-    if (strcmp(talk.received.text, "ok\n") == 0)
+    if (strcmp(talk->received.text, "ok\n") == 0)
         return 0;
-    return error_set(err, EPROTO, "the guest does not answer at '%s'", path);
+    return error_set(err, EPROTO, "the guest does not answer at '%s'", talk->path);
+}
+
+int control_shutdown(int fd, const char *name, struct error *err)
+{
+    struct talk talk = {name, fd, clock_monotonic_ms() + limit_ms, STRBUF_INIT};
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    int result = talk_shutdown(&talk, err);
+    strbuf_release(&talk.received);
+    return result;
 }
 
 // Reads QMP messages, skipping events, until one has `key` or "error".

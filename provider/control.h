@@ -21,7 +21,8 @@ int control_rest(const char *path, const char *state, struct error *err);
 int control_ping(const char *path, struct error *err);
 
 // The guest's own way to be shut down (guest.h, GUEST_VSOCK_CONTROL): 0 when it said that it will.
-int control_shutdown(const char *path, struct error *err);
+// Takes a connection to it; `name` is for messages.
+int control_shutdown(int fd, const char *name, struct error *err);
 
 // Runs one QMP command without arguments.
 int control_qmp(const char *path, const char *command, struct error *err);

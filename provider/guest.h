@@ -41,6 +41,8 @@
 #define GUEST_CONTAINERS_CONFIG "/etc/containers"
 
 // The program in the guest that serves its vsock ports to the host and reports to it (vmnet rows).
+// Where every process of the host can call a guest's ports, as with vhost-vsock, the caller's first
+// line is the machine's token.
 #define GUEST_AGENT_PROGRAM "/usr/local/sbin/podman-machine-vmnet-agent"
 
 // The ports. qemu-guest-agent's is where krunkit and vfkit look for it to set the clock.

@@ -47,6 +47,12 @@ struct tools {
     struct {
         char *report, *ssh, *api, *shutdown;
     } vsock;
+    // qemu: the device that leads to the guest's vsock ports, and the VM's context id by which the
+    // host knows it; 0: there is none.
+    struct {
+        int fd;
+        unsigned context_id;
+    } vhost;
 };
 
 #define TOOLS_INIT \

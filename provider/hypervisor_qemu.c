@@ -200,6 +200,11 @@ static int qemu_append(const struct machine *m, const struct tools *tools,
     push(argv, "-device", "virtconsole,chardev=console");
     push(argv, "-device", "virtio-rng-pci");
 
+    if (tools->vhost.context_id) {
+        strvec_push(argv, "-device");
+        strvec_pushf(argv, "vhost-vsock-pci,guest-cid=%u,vhostfd=%d", tools->vhost.context_id,
+                     tools->vhost.fd);
+    }
     append_shares(m, tools, argv);
     push_path(argv, "-chardev", "socket,id=qmp,server=on,wait=off,path=", tools->control, "");
     push(argv, "-mon", "chardev=qmp,mode=control");

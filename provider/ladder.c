@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "provider/control.h"
 #include "provider/machine.h"
 #include "provider/reach.h"
+#include "provider/vsock.h"
 
 const int64_t ladder_longest_ms = 150000;
 
@@ -55,9 +55,8 @@ static int ask_over_ssh(const struct ladder *ladder, struct error *err)
 
 static int ask_guest(const struct ladder *ladder, struct error *err)
 {
-    if (ladder->provider->vsock) {
-        cleanup_free char *path = machine_path(ladder->m->name, MACHINE_SHUTDOWN_SOCKET);
-        if (control_shutdown(path, err) == 0)
+    if (vsock_is_there(ladder->m, ladder->provider)) {
+        if (vsock_shutdown(ladder->m, ladder->provider, err) == 0)
             return 0;
         log_info("cannot ask the guest over vsock: %s", err->message);
     }

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lock.h"
+#include "base/random.h"
 #include "provider/paths.h"
 #include "provider/share.h"
 #include "provider/tool.h"
@@ -90,6 +91,8 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_KNOWN_HOSTS] = "known_hosts",
         [MACHINE_LAUNCHD_PLIST] = "launchd.plist",
         [MACHINE_REPORT] = "report.json",
+        [MACHINE_VSOCK_TOKEN] = "vsock-token",
+        [MACHINE_CONTEXT_ID] = "context-id",
         [MACHINE_PLAYBOOK] = "playbook.yaml",
         [MACHINE_PORTS] = "ports.json",
         [MACHINE_CONTROL_SOCKET] = "control.sock",
@@ -279,6 +282,19 @@ int machine_lock(struct lock *lock, const char *name, int64_t timeout_ms, struct
         return -1;
     fprintf(stderr, "Waiting for another command on machine \"%s\" to end\n", name);
     return lock_take(lock, path, timeout_ms < 0 ? -1 : timeout_ms - patience_ms, err);
+}
+
+int machine_make_token(const struct machine *m, struct error *err)
+{
+    cleanup_free char *path = machine_path(m->name, MACHINE_VSOCK_TOKEN);
+    if (file_exists(path))
+        return 0;
+    unsigned char bytes[32];
+    CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+    random_bytes(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        strbuf_addf(&text, "%02x", bytes[i]);
+    return file_write_atomic(path, text.text, text.length, 0600, err);
 }
 
 int machine_remove(const char *name, struct error *err)

@@ -68,6 +68,8 @@ enum machine_file {
     MACHINE_KNOWN_HOSTS,    // known_hosts of this machine alone, for the ssh program
     MACHINE_LAUNCHD_PLIST,  // launchd.plist
     MACHINE_REPORT,         // report.json: what the guest said last, in this run
+    MACHINE_VSOCK_TOKEN,    // vsock-token: what proves to the guest that we call
+    MACHINE_CONTEXT_ID,     // context-id: of the VM's vhost-vsock device, in this run
     MACHINE_PLAYBOOK,       // playbook.yaml: what init --playbook gave
     MACHINE_PORTS,          // ports.json: what is forwarded to localhost, while it is
     MACHINE_CONTROL_SOCKET, // hypervisor's control socket (QMP or REST), in the runtime folder
@@ -94,6 +96,9 @@ bool machine_exists(const char *name); // its record is there
 int machine_load(struct machine *m, const char *name, struct error *err);
 int machine_save(const struct machine *m, struct error *err);
 void machine_release(struct machine *m);
+
+// Makes MACHINE_VSOCK_TOKEN, 256 random bits in hexadecimal digits, if there is none yet.
+int machine_make_token(const struct machine *m, struct error *err);
 
 // Removes the machine's folder and sockets, the record last, so that a cut removal can be
 // repeated. Absent is success. EBUSY: its monitor or its VM is there.

@@ -363,12 +363,12 @@ static int start_vm(struct monitor *monitor, struct error *err)
         log_info("taking over the VM that runs already (process %ld)",
                  (long)monitor->status.vm_pid);
         monitor->booted = true; // as far as we know
-        return plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err);
+        return plane_open(&monitor->plane, &monitor->m, monitor->provider, err);
     }
     if (monitor->provider->network->needs_port && port_settle(&monitor->m, err) < 0)
         return -1;
     if (paths_make_runtime(err) < 0 || vsock_clear(&monitor->m, err) < 0 ||
-        plane_open(&monitor->plane, &monitor->m, monitor->provider->vsock, err) < 0 ||
+        plane_open(&monitor->plane, &monitor->m, monitor->provider, err) < 0 ||
         vm_start(&monitor->m, monitor->provider, &monitor->sharers, &monitor->vm, err) < 0)
         return -1;
     monitor->status.vm_pid = monitor->vm;

@@ -43,14 +43,15 @@ void plane_in_helper(struct plane *plane, bool relay)
         close_one(&plane->relay.fd);
 }
 
-int plane_open(struct plane *plane, const struct machine *m, bool vsock, struct error *err)
+int plane_open(struct plane *plane, const struct machine *m, const struct provider *provider,
+               struct error *err)
 {
     int ends[2];
     if (process_pipe(ends, err) < 0)
         return -1;
     plane->alive = ends[0];
     plane->life = ends[1];
-    if (!vsock)
+    if (provider->vsock != VSOCK_SOCKETS)
         return 0;
     cleanup_free char *path = machine_path(m->name, MACHINE_REPORT_SOCKET);
     if (report_listener_open(&plane->guest, path, err) < 0)

@@ -22,7 +22,7 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_krunkit,
         .network = &network_vmnet,
         .agent_vsock = true,
-        .vsock = true,
+        .vsock = VSOCK_SOCKETS,
         .rootful_default = true,
     },
     {
@@ -30,13 +30,14 @@ static const struct provider providers[] = {
         .hypervisor = &hypervisor_vfkit,
         .network = &network_vmnet,
         .agent_vsock = true,
-        .vsock = true,
+        .vsock = VSOCK_SOCKETS,
         .rootful_default = true,
     },
     {
         .name = "qemu",
         .hypervisor = &hypervisor_qemu,
         .network = &network_user,
+        .vsock = VSOCK_VHOST,
     },
 };
 
@@ -58,7 +59,7 @@ bool provider_is_native(const struct provider *provider)
     for (const char *const *name = platform_providers; *name; name++)
         if (strcmp(*name, provider->name) == 0)
             return true;
-    return host_is_pretended() && provider->vsock;
+    return host_is_pretended() && !provider->network->user_mode;
 }
 
 static int check_limit(const char *what, const char *unit, uint64_t value, uint64_t limit,
@@ -147,5 +148,7 @@ void tools_release(struct tools *tools)
     free(tools->vsock.ssh);
     free(tools->vsock.api);
     free(tools->vsock.shutdown);
+    if (tools->vhost.context_id)
+        cleanup_close_fd(&tools->vhost.fd);
     *tools = (struct tools)TOOLS_INIT;
 }

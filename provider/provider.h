@@ -6,14 +6,21 @@
 
 #include "provider/network.h"
 
+// How the host reaches the guest's vsock ports (vsock.h).
+enum vsock {
+    VSOCK_NONE,
+    VSOCK_SOCKETS, // the hypervisor joins them to unix sockets of ours
+    VSOCK_VHOST,   // Linux does, where it has vhost-vsock for us: vsock(7)
+};
+
 // A row: hypervisor x network. Who keeps the monitor alive (launchd or a plain process) is the
 // host's business, not the row's.
 struct provider {
     const char *name;
     const struct hypervisor *hypervisor;
     const struct network *network;
-    bool agent_vsock;     // qemu-guest-agent can listen on vsock 1234
-    bool vsock;           // the hypervisor joins vsock ports to unix sockets (vsock.h)
+    bool agent_vsock; // qemu-guest-agent can listen on vsock 1234
+    enum vsock vsock;
     bool rootful_default; // the vmnet rows: network speed is the point
 };
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "provider/machine.h"
 #include "provider/reach.h"
+#include "provider/vsock.h"
 
 // sshd speaks first. Under software emulation it needs seconds to begin.
 static const int first_words_ms = 15000;
@@ -63,16 +64,15 @@ int relay_listen_at(int *fd, const char *path, struct error *err)
 
 // The hypervisor takes every connection and then asks the guest, so that only a first word proves
 // that somebody is there.
-static int connect_vsock(const struct relay *relay, const struct machine *m)
+static int connect_vsock(const struct relay *relay, const struct machine *m,
+                         const struct provider *provider)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    cleanup_free char *path = machine_path(m->name, relay->socket);
-    if (strlen(path) >= sizeof(address.sun_path))
+    struct error err;
+    cleanup_close int fd = -1;
+    if (vsock_connect(&fd, m, provider, relay->socket, &err) < 0) {
+        log_debug("%s", err.message);
         return -1;
-    strcpy(address.sun_path, path);
-    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-        return -1;
+    }
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
     char byte;
     if (relay->tcp && (poll(&wanted, 1, first_words_ms) <= 0 || recv(fd, &byte, 1, MSG_PEEK) != 1))
@@ -123,7 +123,7 @@ static void serve(int client, const struct relay *relay, const struct machine *m
                   const struct provider *provider)
 {
     struct error err;
-    cleanup_close int guest = connect_vsock(relay, m);
+    cleanup_close int guest = connect_vsock(relay, m, provider);
     fcntl(client, F_SETFL, 0);
     if (guest >= 0) {
         splice_both(client, guest, move_piece);

@@ -7,9 +7,9 @@
 #include "provider/machine.h"
 #include "provider/provider.h"
 
-// What leads this host's programs into the guest, through the unix sockets that the hypervisor
-// makes for vsock ports: a port on 127.0.0.1 to sshd, so that one address holds for all of a
-// machine's life and tools that say `localhost:PORT` reach the guest, and podman's API socket.
+// What leads this host's programs into the guest, through its vsock ports: a port on 127.0.0.1 to
+// sshd, so that one address holds for all of a machine's life and tools that say `localhost:PORT`
+// reach the guest, and podman's API socket.
 //
 // The hypervisors lose the end of what a client sends, while it still waits for the answer
 // (`docker run -i` does so): libkrun 1.18 resets the connection (vsock/unix.rs, process_event),
@@ -19,7 +19,7 @@
 
 struct relay {
     int fd;                   // listens
-    enum machine_file socket; // of the hypervisor's
+    enum machine_file socket; // of the hypervisor's, or what would be it (vsock.h)
     bool tcp; // it is sshd, which speaks first; where it does not, over TCP to where the guest is
 };
 

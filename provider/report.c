@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "provider/machine.h"
@@ -147,11 +147,8 @@ void report_listener_watch(const struct report_listener *listener, struct pollfd
 static void greet(int fd)
 {
     static const char greeting[] = "hello\n";
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
-    sigaction(SIGPIPE, &ignore, &old);
-    if (write(fd, greeting, strlen(greeting)) < 0)
+    if (file_send_all(fd, greeting, strlen(greeting)) < 0)
         log_debug("cannot greet the guest: %s", strerror(errno));
-    sigaction(SIGPIPE, &old, NULL);
 }
 
 static void take_caller(struct report_listener *listener)

@@ -17,6 +17,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "provider/vsock.h"
 
 static const int first_free_fd = 10;
 static const int64_t remains_look_ms = 100;
@@ -33,8 +34,11 @@ static int write_argv(const struct machine *m, const struct strvec *argv, struct
 }
 
 // In the child: never returns.
-static void become(const struct strvec *argv, int log_fd, int lock_fd, int failure_fd)
+static void become(const struct strvec *argv, const struct tools *tools, int log_fd, int lock_fd,
+                   int failure_fd)
 {
+    if (tools->vhost.context_id)
+        fcntl(tools->vhost.fd, F_SETFD, 0);
     // A copy without close-on-exec: the VM inherits the lock.
     int null_fd = open("/dev/null", O_RDONLY);
     int kept = fcntl(lock_fd, F_DUPFD, first_free_fd);
@@ -63,14 +67,14 @@ int vm_start(const struct machine *m, const struct provider *provider, struct sh
     int failure[2];
 
     if (provider_probe(provider, m, &tools, err) < 0 ||
-        provider_share(provider, m, &tools, err) < 0 ||
-        provider_command(provider, m, &tools, &argv, err) < 0)
+        provider_share(provider, m, &tools, err) < 0)
         return -1;
     if (lock_take(&lock, lock_path, lock_glance_ms, err) < 0)
         return err->code == EBUSY
                    ? error_set(err, EBUSY, "a VM of machine \"%s\" is running", m->name)
                    : -1;
-    if (write_argv(m, &argv, err) < 0)
+    vsock_claim(&tools, m, provider);
+    if (provider_command(provider, m, &tools, &argv, err) < 0 || write_argv(m, &argv, err) < 0)
         return -1;
     cleanup_close int log_fd = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (log_fd < 0)
@@ -86,7 +90,7 @@ int vm_start(const struct machine *m, const struct provider *provider, struct sh
     if (child < 0)
         return error_errno(err, "cannot start the VM");
     if (child == 0)
-        become(&argv, log_fd, lock.fd, failure_write);
+        become(&argv, &tools, log_fd, lock.fd, failure_write);
 
     setpgid(child, child); // also here: whoever is first
     close(steal_fd(&failure_write));

@@ -10,6 +10,8 @@ the names root and core, since an unprivileged sshd can serve its own user only.
 Standard input is the power: its end is a cut, a byte the power button.
 """
 
+import base64
+import gzip
 import http.server
 import json
 import os
@@ -26,6 +28,7 @@ import time
 
 FACTS = json.loads(sys.argv[1])
 SEED, BEHAVIOUR = FACTS["seed"], FACTS["behaviour"]
+AGENT = "/usr/local/sbin/podman-machine-vmnet-agent"
 STATE = "/var/lib/podman-machine-vmnet/state"
 UID = "1000"  # what sshd and everybody who logs in think that they are
 
@@ -121,6 +124,7 @@ class Seed:
         self.host_key = data["ssh_keys"]["ed25519_private"]
         self.keys = {"root": list(data.get("ssh_authorized_keys", []))}
         self.uid = 1000
+        self.agent = None
         for user in data.get("users", []):
             if not isinstance(user, dict):
                 continue
@@ -133,6 +137,8 @@ class Seed:
             match = re.fullmatch(r"/root/\.ssh/authorized_keys", file["path"])
             if match:
                 self.keys["root"] += file["content"].splitlines()
+            if file["path"] == AGENT:
+                self.agent = gzip.decompress(base64.b64decode(file["content"]))
         for name, keys in self.keys.items():
             if not keys:
                 event("no key", user=name)
@@ -196,6 +202,15 @@ def serve_api(path):
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
+def start_agent(text):
+    """The real one, with unix sockets for vsock ports."""
+    with open(AGENT, "wb") as file:
+        file.write(text)
+    subprocess.Popen([sys.executable, "-I", AGENT],
+                     env={**os.environ, "PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
+                          "PODMAN_MACHINE_VMNET_AGENT_FOLDER": FACTS["vsock"]})
+
+
 def serve_ssh():
     server = socket.socket(socket.AF_UNIX)
     server.bind(FACTS["socket"])
@@ -218,12 +233,14 @@ def power_off(why):
 booted = threading.Event()
 
 
-def boot(sockets):
+def boot(sockets, agent):
     time.sleep(BEHAVIOUR.get("boot", 0.2))
     if BEHAVIOUR.get("volumes unit") != "failed":
         put("/run/podman-machine-vmnet/volumes", "done\n" + BEHAVIOUR.get("volumes", ""))
     for path in sockets:
         serve_api(path)
+    if FACTS.get("vsock") and agent and BEHAVIOUR.get("agent") != "none":
+        start_agent(agent)
     booted.set()
     threading.Thread(target=provision, daemon=True).start()
     serve_ssh()
@@ -284,7 +301,7 @@ def main():
         mount("--bind", "/run/guest/not-a-program", os.path.realpath(other))
     put("/usr/local/sbin/sudo", "#!/bin/sh\nexec \"$@\"\n", 0o755)
 
-    threading.Thread(target=boot, args=(sockets,), daemon=True).start()
+    threading.Thread(target=boot, args=(sockets, seed.agent), daemon=True).start()
     while True:
         byte = os.read(0, 1)
         if byte == b"p" and booted.is_set():  # firmware does not care for the button

@@ -41,6 +41,9 @@ def echo_server(path, greeting):
 
 
 class Agent(unittest.TestCase):
+    TOKEN = ""
+    REPORTS = True
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="pmv-agent.")
         self.addCleanup(self.folder.cleanup)
@@ -51,11 +54,13 @@ class Agent(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"MAC = '{mac}'\nSTATE_FILE = '{self.state}'\n")
             for name, port in PORTS.items():
-                file.write(f"{name} = {port}\n")
+                file.write(f"{name} = {port if self.REPORTS or name != 'REPORT_PORT' else 0}\n")
+            file.write(f"TOKEN = '{self.TOKEN}'\n")
             for name in ("ROOT", "USER"):
                 file.write(f"API_{name}_SOCKET = '{self.path('podman-' + name.lower())}'\n")
             with open(sys.argv[1], encoding="utf-8") as body:
-                file.write(body.read().replace("GREETING_S = 10\n", "GREETING_S = 2\n"))
+                file.write(body.read().replace("GREETING_S = 10\n", "GREETING_S = 2\n")
+                           .replace("TOKEN_S = 10\n", "TOKEN_S = 2\n"))
         # What powers off only writes that it was asked to.
         with open(self.path("systemctl"), "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\necho \"$*\" >{self.path('asked')}\n"
@@ -146,7 +151,8 @@ class Agent(unittest.TestCase):
         large = os.urandom(3_000_000)
         with self.call(5106) as client:
             # Only the last piece is the end: a hypervisor may tell nothing of another one.
-            threading.Thread(target=client.sendall, args=(in_pieces(large) + END,),
+            hello = self.TOKEN.encode() + b"\n" if self.TOKEN else b""
+            threading.Thread(target=client.sendall, args=(hello + in_pieces(large) + END,),
                              daemon=True).start()
             heard = b""
             while chunk := client.recv(1 << 20):
@@ -173,6 +179,35 @@ class Agent(unittest.TestCase):
         with open(self.path("refuse"), "w", encoding="ascii"):
             pass
         self.assertEqual(self.ask(5104, b"poweroff\n"), b"failed 1\n")
+
+
+class AgentWithToken(Agent):
+    """Every process of the host can call, and nobody listens for reports."""
+    TOKEN = "0123abcd"
+    REPORTS = False
+
+    def ask(self, port, text):
+        return super().ask(port, self.TOKEN.encode() + b"\n" + text)
+
+    def test_without_the_token(self):
+        echo_server(self.path("podman-root"), b"root ")
+        plain = super().ask
+        for port, words in ((5106, in_pieces(b"hello") + END), (5104, b"poweroff\n")):
+            for said in (b"", b"\n", b"0123abce\n", b"0123abcd", b"0123ABCD\n", b"0123abcd\r\n"):
+                self.assertEqual(plain(port, said + words), b"", said)
+        self.assertFalse(os.path.exists(self.path("asked")))
+
+    def test_who_says_nothing_is_not_waited_for(self):
+        with self.call(5106) as client:
+            self.assertEqual(client.recv(1), b"")
+
+    def test_nothing_is_reported(self):
+        self.call(5104).close()
+        self.host.settimeout(1.5)
+        self.assertRaises(TimeoutError, self.host.accept)
+
+    test_reports_at_boot_and_at_each_change = None
+    test_a_host_that_does_not_greet_is_called_again = None
 
 
 if __name__ == "__main__":

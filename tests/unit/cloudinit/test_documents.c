@@ -186,12 +186,21 @@ static void user_data_carries_the_agent_where_there_is_vsock(void **state)
     cleanup_json json_t *root = parse_user_data(&seed);
     const json_t *program = json_array_get(json_object_get(root, "write_files"), 2);
     assert_string_equal(text_at(program, "path"), vsock.program);
-    assert_string_equal(text_at(program, "permissions"), "0755");
+    assert_string_equal(text_at(program, "permissions"), "0700");
     cleanup_free char *script = agent_script(&seed);
     assert_int_equal(strncmp(script, "#!/usr/bin/python3 -I\n", 22), 0);
     assert_non_null(strstr(script, "\nMAC = '52:54:00:ab:cd:ef'\n"));
     assert_non_null(strstr(script, "\nAPI_USER_PORT = 5103\n"));
     assert_non_null(strstr(script, "\nAPI_USER_SOCKET = '/run/user/501/podman/podman.sock'\n"));
+    assert_non_null(strstr(script, "\nTOKEN = ''\n"));
+
+    struct seed_vsock open_to_all = vsock;
+    open_to_all.token = "0123abcd";
+    open_to_all.report = 0;
+    seed.vsock = &open_to_all;
+    cleanup_free char *careful = agent_script(&seed);
+    assert_non_null(strstr(careful, "\nTOKEN = '0123abcd'\n"));
+    assert_non_null(strstr(careful, "\nREPORT_PORT = 0\n"));
 }
 
 static void user_data_carries_a_playbook(void **state)

@@ -98,6 +98,15 @@ static void refuses_vsock_paths_that_are_none(void **state)
     assert_ok(seed_check(&seed, &err), err);
     vsock.program = "agent";
     assert_fails(seed_check(&seed, &err), err, EINVAL, "vsock program");
+    vsock.program = "/p";
+    vsock.token = "0123456789abcdef";
+    assert_ok(seed_check(&seed, &err), err);
+    static const char *const bad[] = {"", "ab'", "ab\n", "a b"};
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        vsock.token = bad[i];
+        assert_fails(seed_check(&seed, &err), err, EINVAL, "the token of the vsock ports");
+        assert_null(strstr(err.message, "ab"));
+    }
 }
 
 static void derives_a_host_name(void **state)

@@ -169,6 +169,16 @@ static void ping_of_the_api(void **state)
     end_peer(peer, 0);
 }
 
+static int shut_down(const char *path, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return control_shutdown(fd, "the control port", err);
+}
+
 static void shutdown_of_the_guest(void **state)
 {
     CLEANUP(scene_release) struct scene s = scene(state);
@@ -176,11 +186,11 @@ static void shutdown_of_the_guest(void **state)
     const struct step yes[] = {{"poweroff\n", "ok\n", 0}, {0}};
     const struct step no[] = {{"poweroff\n", "failed 1\n", 0}, {0}};
     pid_t peer = start_peer(s.socket, yes, s.transcript);
-    assert_ok(control_shutdown(s.socket, &err), err);
+    assert_ok(shut_down(s.socket, &err), err);
     end_peer(peer, 0);
     unlink(s.socket);
     peer = start_peer(s.socket, no, s.transcript);
-    assert_fails(control_shutdown(s.socket, &err), err, EPROTO, "does not answer");
+    assert_fails(shut_down(s.socket, &err), err, EPROTO, "does not answer");
     end_peer(peer, 0);
 }
 

@@ -38,7 +38,8 @@ static int find(const struct machine *machine, char **host, unsigned *port, stru
 
 static const struct way ways[] = {{.name = "test", .find = find}, {.name = NULL}};
 static const struct network network = {.name = "test", .ways = ways};
-static const struct provider provider = {.name = "test", .network = &network, .vsock = true};
+static const struct provider provider = {
+    .name = "test", .network = &network, .vsock = VSOCK_SOCKETS};
 
 static int listen_tcp(unsigned *port)
 {

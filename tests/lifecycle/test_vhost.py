@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The podman-machine-vmnet authors
+# SPDX-License-Identifier: Apache-2.0
+"""The qemu row where the host has vhost-vsock, which tests/support/vsock plays, with the real agent in
+the guest: podman's API and stop go over vsock, and over ssh whatever that lacks."""
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import sys
+
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
+
+SHIM = os.environ.get("PMV_HOST_VSOCK") or os.path.join(
+    harness.HERE, "../../build/tests/support/vsock/host_vsock.so")
+PING = b"GET /_ping HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n"
+PIECES = len(PING).to_bytes(4, "big") + PING + bytes(4)
+CONTROL_PORT, API_ROOT_PORT, API_USER_PORT = 5104, 5106, 5107
+
+
+class Vhost(harness.MachineTest):
+    def setUp(self):
+        super().setUp()
+        self.vsock = os.path.join(self.top, "vsock")
+        os.mkdir(self.vsock)
+        self.env.update(LD_PRELOAD=os.path.abspath(SHIM), PMV_VSOCK=self.vsock)
+        self.env["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+
+    def monitor_log(self, name="m1"):
+        return self.text(self.machine_file(name, "monitor.log"))
+
+    def context_id(self, name="m1"):
+        return self.text(self.machine_file(name, "context-id")).strip()
+
+    def token(self, name="m1"):
+        return self.text(self.machine_file(name, "vsock-token"))
+
+    def api(self, name="m1"):
+        return self.inspect(name)["ConnectionInfo"]["PodmanSocket"]["Path"]
+
+    def say(self, path, words):
+        """What comes back for it."""
+        heard = b""
+        with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(ConnectionError):
+            client.settimeout(30 * harness.SLOW)
+            client.connect(path)
+            client.sendall(words)
+            client.shutdown(socket.SHUT_WR)
+            while chunk := client.recv(4096):
+                heard += chunk
+        return heard
+
+    def call_guest(self, port, words, name="m1"):
+        """As any process of the host can."""
+        return self.say(os.path.join(self.vsock, self.context_id(name), str(port)), words)
+
+    def forwarders(self):
+        return self.processes(f"-L {self.run_dir}/podman")
+
+    def wait_for_api(self, how, name="m1"):
+        self.wait_for(f"the API socket {how}", lambda: how in self.monitor_log(name))
+
+    def poweroffs(self):
+        return [e["words"] for e in self.events("systemctl") if "poweroff" in e["words"]]
+
+    def test_road(self):
+        self.init()
+        self.assertEqual(stat.S_IMODE(os.stat(self.machine_file("m1", "vsock-token")).st_mode), 0o600)
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        self.assertEqual(stat.S_IMODE(os.stat(self.api()).st_mode), 0o600)
+        # The sender has nothing more to say, and hears the answer all the same.
+        self.assertTrue(self.say(self.api(), PING).endswith(b"OK"))
+        self.assertEqual(self.forwarders(), [])
+        self.assertIn(f"vhost-vsock-pci,guest-cid={self.context_id()},vhostfd=",
+                      self.text(self.machine_file("m1", "vm.argv")))
+        self.ok("stop", "m1")
+        self.assertEqual(self.poweroffs(), ["--no-block poweroff"])
+        self.assertEqual(self.state(), "stopped")
+        self.assertFalse(os.path.exists(self.machine_file("m1", "context-id")))
+        self.assertEqual(os.listdir(self.vsock), [])
+        for log in ("monitor.log", "vm.log", "vm.argv"):
+            self.assertNotIn(self.token(), self.text(self.machine_file("m1", log)))
+        self.ok("rm", "-f", "m1")
+        self.assertFalse(os.path.exists(self.data("machines", "m1")))
+
+    def test_who_may_call(self):
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        token = self.token().encode()
+        other = bytes(reversed(token))
+        for port in (API_ROOT_PORT, API_USER_PORT):
+            self.assertIn(b"200 OK", self.call_guest(port, token + b"\n" + PIECES))
+            for words in (PIECES, b"\n" + PIECES, other + b"\n" + PIECES, token + PIECES,
+                          token[:-1] + b"\n" + PIECES, token[:20], b""):
+                self.assertEqual(self.call_guest(port, words), b"", words)
+        for words in (b"poweroff\n", other + b"\npoweroff\n", b"poweroff " + token + b"\n"):
+            self.assertEqual(self.call_guest(CONTROL_PORT, words), b"", words)
+        self.assertEqual(self.poweroffs(), [])
+        self.assertEqual(self.state(), "running")
+        self.ok("stop", "m1")
+
+    def test_two_machines(self):
+        for name in ("m1", "m2"):
+            self.init(name)
+            self.ok("start", name)
+            self.wait_for_api("over vsock", name)
+        self.assertNotEqual(self.context_id("m1"), self.context_id("m2"))
+        self.assertNotEqual(self.token("m1"), self.token("m2"))
+        self.assertEqual(self.call_guest(API_ROOT_PORT, self.token("m2").encode() + b"\n" + PIECES),
+                         b"")
+        self.ok("stop", "m1")
+        self.assertTrue(self.say(self.api("m2"), PING).endswith(b"OK"))
+        self.ok("stop", "m2")
+
+    def test_the_monitor_dies(self):
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        before = self.context_id()
+        for pid in self.monitor_pids():
+            os.kill(pid, signal.SIGKILL)
+        self.wait_for("no monitor", lambda: not self.inspect()["Vmnet"]["Supervised"])
+        self.ok("start", "m1")
+        self.wait_for("the API socket again", lambda: self.say(self.api(), PING).endswith(b"OK"))
+        self.assertEqual(self.context_id(), before)
+        self.assertEqual(self.forwarders(), [])
+        # And of one that nobody looks after: stop asks the guest itself.
+        for pid in self.monitor_pids():
+            os.kill(pid, signal.SIGKILL)
+        self.ok("stop", "m1")
+        self.assertEqual(self.poweroffs(), ["--no-block poweroff"])
+        self.assertEqual(len(self.events("guest")), 1)
+
+    def test_a_host_that_has_it_now_and_then(self):
+        self.init()
+        os.rmdir(self.vsock)
+        self.ok("start", "m1")
+        self.wait_for_api("going on without vsock: cannot open '/dev/vhost-vsock'")
+        self.wait_for("the API over ssh", lambda: self.forwarders())
+        self.assertNotIn("vsock", self.text(self.machine_file("m1", "vm.argv")))
+        self.ok("stop", "m1")
+        self.assertEqual(self.poweroffs(), ["poweroff"])
+        os.mkdir(self.vsock)
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        self.ok("stop", "m1")
+
+    def test_a_guest_without_the_agent(self):
+        self.behave(agent="none")
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("going on with ssh for the API socket")
+        self.wait_for("the API over ssh", lambda: self.say(self.api(), PING).endswith(b"OK"))
+        self.ok("stop", "m1")
+        self.assertEqual(self.poweroffs(), ["poweroff"])
+
+    def test_a_machine_of_before(self):
+        """Its guest was set up without a token."""
+        self.init()
+        os.unlink(self.machine_file("m1", "vsock-token"))
+        self.ok("start", "m1")
+        self.assertNotIn("vsock", self.text(self.machine_file("m1", "vm.argv")))
+        self.wait_for("the API over ssh", lambda: self.forwarders())
+        self.ok("stop", "m1")
+
+
+if __name__ == "__main__":
+    harness.main()
