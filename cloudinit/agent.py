@@ -4,7 +4,7 @@
 # The host's ways into this guest over vsock, which need no network between the two: reports to
 # the host, sshd, podman's API, and a way to power off. agent.c puts the lines in front that set
 # the names in capitals. Where the hypervisor alone can call, TOKEN is empty; with vhost-vsock every
-# process of the host can, and only who says the token is heard.
+# process of the host can, and only who proves to know the token is heard.
 #
 # One program, not systemd's socket units with systemd-socket-proxyd: what a unit runs from
 # /usr/local is unconfined_service_t under SELinux, which may use vsock and connect to podman,
@@ -31,6 +31,7 @@ ADDRESS_CHANGES = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 CHUNK = 256 * 1024
 GREETING_S = 10
 TOKEN_S = 10
+CHALLENGE = 32  # GUEST_VSOCK_CHALLENGE
 VIRTIO_VSOCK = 19  # virtio 1.2, 5 (device types)
 
 # Tests' own: unix sockets in this folder in place of vsock ports.
@@ -119,12 +120,15 @@ def forward(client, target):
 
 
 def knows_token(client):
-    line, wanted = b"", TOKEN.encode() + b"\n"
+    """It is never said itself: see prove_token() in provider/vsock.c."""
+    challenge, said = os.urandom(CHALLENGE), b""
+    wanted = hmac.digest(TOKEN.encode(), challenge, "sha256")
     client.settimeout(TOKEN_S)
-    while len(line) < len(wanted) and (more := client.recv(len(wanted) - len(line))):
-        line += more
+    client.sendall(challenge)
+    while len(said) < len(wanted) and (more := client.recv(len(wanted) - len(said))):
+        said += more
     client.settimeout(None)
-    return hmac.compare_digest(line, wanted)
+    return hmac.compare_digest(said, wanted)
 
 
 def control(client, _):

@@ -15,7 +15,7 @@ struct seed_vsock {
     unsigned report;                           // of the host: where reports go; 0: none do
     unsigned ssh, api_root, api_user, control; // of the guest
     const char *api_root_socket, *api_user_socket;
-    const char *token; // the first line of who may call; NULL: only the hypervisor can
+    const char *token; // known by who may call; NULL: only the hypervisor can
 };
 
 struct seed_volume {

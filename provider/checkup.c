@@ -25,6 +25,15 @@ static const uint64_t least_disk_bytes = (uint64_t)10 << 30;
 void checkup_add(struct checkup *checkup, const char *check, enum verdict verdict, char *what,
                  char *remedy)
 {
+    // Two rows may have a tool in common.
+    for (size_t i = 0; i < checkup->count; i++) {
+        if (strcmp(checkup->findings[i].check, check) == 0 &&
+            strcmp(checkup->findings[i].what, what) == 0) {
+            free(what);
+            free(remedy);
+            return;
+        }
+    }
     checkup->findings =
         xrealloc(checkup->findings, (checkup->count + 1) * sizeof(*checkup->findings));
     checkup->findings[checkup->count++] = (struct finding){check, verdict, what, remedy};
@@ -129,6 +138,22 @@ static void check_sharing(struct checkup *checkup)
                     xstrdup("`apt install virtiofsd` or `dnf install virtiofsd`"));
 }
 
+// What qemu's guests are reached by, besides ssh.
+static void check_vsock(struct checkup *checkup)
+{
+    struct error err;
+    cleanup_close int fd = -1;
+    unsigned id;
+    if (platform_vhost_vsock(&fd, &id, &err) == 0) {
+        checkup_add(checkup, "vsock", VERDICT_GOOD, xstrdup("vhost-vsock can be used"), NULL);
+        return;
+    }
+    checkup_add(checkup, "vsock", VERDICT_WARNING,
+                xasprintf("podman's API socket goes through ssh: %s", err.message),
+                xstrdup(err.code == EACCES ? "join the group of that device, mostly kvm"
+                                           : "`modprobe vhost_vsock`, as root"));
+}
+
 static void check_disk(struct checkup *checkup)
 {
     uint64_t free_bytes;
@@ -166,10 +191,14 @@ static void check_jobs(struct checkup *checkup)
         if (machine_exists(machines.items[i]))
             continue;
         cleanup_free char *label = launchd_label(machines.items[i]);
+        cleanup_free char *job = xasprintf("gui/%lu/%s", (unsigned long)getuid(), label);
+        const char *const print[] = {"launchctl", "print", job, NULL};
+        CLEANUP(strbuf_release) struct strbuf ignored = STRBUF_INIT;
+        const char *domain = preflight_ask(&ignored, print) ? "gui" : "user";
         checkup_add(
             checkup, "jobs", VERDICT_WARNING,
             xasprintf("launchd has a job for machine \"%s\", which is gone", machines.items[i]),
-            xasprintf("run `launchctl bootout gui/%lu/%s`", (unsigned long)getuid(), label));
+            xasprintf("run `launchctl bootout %s/%lu/%s`", domain, (unsigned long)getuid(), label));
     }
 }
 
@@ -244,6 +273,7 @@ void checkup_host(struct checkup *checkup)
     check_disk(checkup);
     if (!host_is_macos()) {
         check_sharing(checkup);
+        check_vsock(checkup);
         return;
     }
     checkup_networks(checkup);

@@ -41,14 +41,16 @@
 #define GUEST_CONTAINERS_CONFIG "/etc/containers"
 
 // The program in the guest that serves its vsock ports to the host and reports to it (vmnet rows).
-// Where every process of the host can call a guest's ports, as with vhost-vsock, the caller's first
-// line is the machine's token.
+// Where every process of the host can call a guest's ports, as with vhost-vsock, it first says some
+// random bytes, and hears nobody who does not answer with their HMAC-SHA256 (32 bytes) by the
+// machine's token.
 #define GUEST_AGENT_PROGRAM "/usr/local/sbin/podman-machine-vmnet-agent"
 
 // The ports. qemu-guest-agent's is where krunkit and vfkit look for it to set the clock.
 #define GUEST_VSOCK_QEMU_AGENT 1234
 #define GUEST_VSOCK_REPORT 5100  // of the host: it says "hello\n", then takes JSON lines
 #define GUEST_VSOCK_CONTROL 5104 // "poweroff\n" gets "ok\n"
+#define GUEST_VSOCK_CHALLENGE 32 // bytes
 // What the host sends to these is in pieces (provider/relay.h). 5101 to 5103 were them without.
 #define GUEST_VSOCK_SSH 5105
 #define GUEST_VSOCK_API_ROOT 5106

@@ -4,6 +4,9 @@
 #include "provider/vsock.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,11 +14,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/platform.h"
 #include "provider/control.h"
 #include "provider/guest.h"
+
+static const int64_t challenge_ms = 5000;
 
 static unsigned api_port(const struct machine *m)
 {
@@ -98,6 +104,37 @@ static int read_context_id(unsigned *id, const struct machine *m, struct error *
     return 0;
 }
 
+// A few bytes at most, in time; the count, 0 at the end.
+static ssize_t read_in_time(int sock, char *bytes, size_t length, int64_t deadline_ms)
+{
+    struct pollfd wanted = {.fd = sock, .events = POLLIN};
+    int64_t left_ms = deadline_ms - clock_monotonic_ms();
+    if (left_ms <= 0 || poll(&wanted, 1, (int)left_ms) <= 0)
+        return 0;
+    return read(sock, bytes, length);
+}
+
+// The token itself is never said: whoever has got our VM's context id after it could hear it.
+static int prove_token(int sock, const struct strbuf *token, struct error *err)
+{
+    char challenge[GUEST_VSOCK_CHALLENGE];
+    int64_t deadline_ms = clock_monotonic_ms() + challenge_ms;
+    for (size_t got = 0; got < sizeof(challenge);) {
+        ssize_t n = read_in_time(sock, challenge + got, sizeof(challenge) - got, deadline_ms);
+        if (n <= 0)
+            return error_set(err, EPROTO, "the guest asks nothing");
+        got += (size_t)n;
+    }
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    if (!HMAC(EVP_sha256(), token->text, (int)token->length, (const unsigned char *)challenge,
+              sizeof(challenge), digest, &length))
+        return error_set(err, ENOTSUP, "there is no HMAC-SHA256 here");
+    if (file_send_all(sock, digest, length) < 0)
+        return error_errno(err, "cannot answer the guest");
+    return 0;
+}
+
 static int connect_vhost(int *fd, const struct machine *m, unsigned port, struct error *err)
 {
     unsigned id;
@@ -107,9 +144,8 @@ static int connect_vhost(int *fd, const struct machine *m, unsigned port, struct
     if (read_context_id(&id, m, err) < 0 || file_read(&token, path, 4096, err) < 0 ||
         platform_vsock_connect(&sock, id, port, err) < 0)
         return -1;
-    strbuf_addc(&token, '\n');
-    if (file_send_all(sock, token.text, token.length) < 0)
-        return error_errno(err, "cannot write to vsock port %u", port);
+    if (prove_token(sock, &token, err) < 0)
+        return error_prefix(err, "vsock port %u", port);
     *fd = steal_fd(&sock);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "tests/support/support.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -257,8 +258,10 @@ static const struct host hosts[] = {
     {"arm-tcg", "aarch64", "tcg", "/usr/share/qemu-efi-aarch64/QEMU_EFI.fd", NULL},
 };
 
+enum extra { BARE = 0, VIRTIOFSD = 1, VSOCK = 2 };
+
 static void check_qemu(const struct host *host, const struct variant *variant, const char *label,
-                       bool virtiofsd)
+                       enum extra extra)
 {
     struct error err;
     CLEANUP(machine_release) struct machine m = make_machine(variant, "qemu");
@@ -269,7 +272,12 @@ static void check_qemu(const struct host *host, const struct variant *variant, c
     tools.hypervisor = xasprintf("/usr/bin/qemu-system-%s", host->arch);
     tools.firmware = xstrdup(host->firmware);
     tools.firmware_vars = host->vars ? xstrdup(host->vars) : NULL;
-    plan_shares(&tools, &m, virtiofsd);
+    plan_shares(&tools, &m, extra == VIRTIOFSD);
+    if (extra == VSOCK) {
+        cleanup_close int any = open("/dev/null", O_RDWR);
+        tools.vhost.fd = dup2(any, 57); // the number is part of what is compared
+        tools.vhost.context_id = 2147483647;
+    }
     assert_ok(provider_command(provider_find("qemu"), &m, &tools, &argv, &err), err);
     compare_argv("qemu", label, &argv);
 }
@@ -278,16 +286,17 @@ static void qemu_row(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(variants); i++)
-        check_qemu(&hosts[0], &variants[i], variants[i].label, true);
+        check_qemu(&hosts[0], &variants[i], variants[i].label, VIRTIOFSD);
     const struct variant comma = {.folder = "/home/a,b=c,,d/default",
                                   .control = "/run/a,b/default-control.sock"};
-    check_qemu(&hosts[0], &comma, "comma", true);
+    check_qemu(&hosts[0], &comma, "comma", VIRTIOFSD);
     const struct variant shared = {.mounts = {"/home/a,b=c", "/home/ü \"x\""}};
-    check_qemu(&hosts[3], &shared, "arm-volumes", true);
-    check_qemu(&hosts[0], &shared, "9p", false);
+    check_qemu(&hosts[3], &shared, "arm-volumes", VIRTIOFSD);
+    check_qemu(&hosts[0], &shared, "9p", BARE);
     const struct variant plain = {0};
+    check_qemu(&hosts[0], &plain, "vsock", VSOCK);
     for (size_t i = 1; i < ARRAY_SIZE(hosts); i++)
-        check_qemu(&hosts[i], &plain, hosts[i].label, true);
+        check_qemu(&hosts[i], &plain, hosts[i].label, VIRTIOFSD);
 }
 
 static void sizes_are_checked(void **state)

@@ -4,6 +4,7 @@
 """test_agent.py AGENT.py: the guest's side of the control plane, over unix sockets."""
 
 import contextlib
+import hmac
 import json
 import os
 import socket
@@ -96,8 +97,9 @@ class Agent(unittest.TestCase):
                 time.sleep(0.05)
         raise AssertionError(f"the agent does not listen at {port}")
 
-    def ask(self, port, text):
+    def ask(self, port, text, token=None):
         with self.call(port) as client:
+            self.prove(client, self.TOKEN if token is None else token)
             with contextlib.suppress(OSError):  # it may have closed already
                 client.sendall(text)
                 client.shutdown(socket.SHUT_WR)
@@ -106,6 +108,11 @@ class Agent(unittest.TestCase):
                 while chunk := client.recv(65536):
                     heard += chunk
             return heard
+
+    def prove(self, client, token):
+        if self.TOKEN:
+            challenge = client.recv(32, socket.MSG_WAITALL)
+            client.sendall(hmac.digest(token.encode(), challenge, "sha256"))
 
     def test_reports_at_boot_and_at_each_change(self):
         self.host.settimeout(20)
@@ -151,8 +158,8 @@ class Agent(unittest.TestCase):
         large = os.urandom(3_000_000)
         with self.call(5106) as client:
             # Only the last piece is the end: a hypervisor may tell nothing of another one.
-            hello = self.TOKEN.encode() + b"\n" if self.TOKEN else b""
-            threading.Thread(target=client.sendall, args=(hello + in_pieces(large) + END,),
+            self.prove(client, self.TOKEN)
+            threading.Thread(target=client.sendall, args=(in_pieces(large) + END,),
                              daemon=True).start()
             heard = b""
             while chunk := client.recv(1 << 20):
@@ -186,19 +193,23 @@ class AgentWithToken(Agent):
     TOKEN = "0123abcd"
     REPORTS = False
 
-    def ask(self, port, text):
-        return super().ask(port, self.TOKEN.encode() + b"\n" + text)
-
     def test_without_the_token(self):
         echo_server(self.path("podman-root"), b"root ")
-        plain = super().ask
         for port, words in ((5106, in_pieces(b"hello") + END), (5104, b"poweroff\n")):
-            for said in (b"", b"\n", b"0123abce\n", b"0123abcd", b"0123ABCD\n", b"0123abcd\r\n"):
-                self.assertEqual(plain(port, said + words), b"", said)
+            for token in ("", "0123abce", "0123ABCD", "0123abcd\n"):
+                self.assertEqual(self.ask(port, words, token), b"", token)
+            # Another one's answer is of no use.
+            with self.call(port) as one, self.call(port) as other:
+                first, second = (client.recv(32, socket.MSG_WAITALL) for client in (one, other))
+                self.assertNotEqual(first, second)
+                other.sendall(hmac.digest(self.TOKEN.encode(), first, "sha256") + words)
+                with contextlib.suppress(ConnectionResetError):
+                    self.assertEqual(other.recv(1), b"")
         self.assertFalse(os.path.exists(self.path("asked")))
 
     def test_who_says_nothing_is_not_waited_for(self):
         with self.call(5106) as client:
+            client.recv(32, socket.MSG_WAITALL)
             self.assertEqual(client.recv(1), b"")
 
     def test_nothing_is_reported(self):

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS = ["/bin/sh", "/bin/cat", "/bin/echo", "/bin/head", "/bin/id", "/usr/bin/head", "/usr/bin/cat",
+PROGRAMS = ["/bin/sh", "/bin/bash", "/bin/cat", "/bin/echo", "/bin/head", "/bin/id", "/usr/bin/head", "/usr/bin/cat",
             "/usr/bin/python3", "/usr/sbin/sshd"] + glob.glob("/usr/lib/openssh/sshd-*")
 MODULES = ["isofs", "virtio_blk", "virtio_net", "vmw_vsock_virtio_transport"]
 # By guest_init.py and by our agent.
