@@ -105,6 +105,10 @@ int follow_stop(const char *name, int64_t timeout_ms, struct error *err)
         bool supervised = lock_is_held(monitor), running = lock_is_held(vm);
         if (!supervised && !running)
             return 0;
+        // A monitor that goes by itself goes after its VM.
+        if (!supervised)
+            return error_set(err, ECHILD, "the monitor of machine \"%s\" ended before its VM",
+                             name);
         if (interrupted())
             return interrupt_error(err);
         if (clock_monotonic_ms() >= deadline)

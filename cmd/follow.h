@@ -24,7 +24,8 @@ enum follow_how {
 int follow_start(const struct machine *m, const struct supervisor *supervisor, pid_t monitor,
                  enum follow_how how, struct error *err);
 
-// Waits until neither monitor nor VM is left. ETIMEDOUT with what is.
+// Waits until neither monitor nor VM is left. ETIMEDOUT with what is; ECHILD: the monitor was
+// killed, and nobody ends the VM.
 int follow_stop(const char *name, int64_t timeout_ms, struct error *err);
 
 // Waits until podman's API socket on the host takes a connection. 0, or -1 after the time.

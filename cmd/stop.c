@@ -74,7 +74,8 @@ int stop_machine(const char *name, bool hard, struct error *err)
     const struct supervisor *supervisor = supervisor_for(&m);
     if (supervisor->stop(&m, hard, err) < 0 && err->code != ESRCH)
         return -1;
-    if (follow_stop(name, ladder_longest_ms + grace_ms, err) < 0)
+    if (follow_stop(name, ladder_longest_ms + grace_ms, err) < 0 &&
+        (err->code != ECHILD || stop_orphan(name, hard, err) < 0))
         return -1;
     return supervisor->clear(&m, err);
 }

@@ -105,6 +105,17 @@ class Monitor(harness.MachineTest):
             self.assertEqual(self.finish_program(process).code, 0)
         self.assertEqual(self.state(), "stopped")
 
+    def test_a_monitor_that_is_killed_before_it_has_stopped(self):
+        monitor, = self.monitor_pids()
+        os.kill(monitor, signal.SIGSTOP)
+        process = self.start_program("stop", "m1")
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        os.kill(monitor, signal.SIGKILL)
+        self.assertEqual(self.finish_program(process, 60).code, 0)
+        self.assertEqual(self.events("guest off")[-1]["why"], "systemctl")
+        self.assertEqual(self.state(), "stopped")
+
     def test_the_api_socket_comes_back(self):
         forwarders = self.processes("StreamLocalBindUnlink")
         self.assertEqual(len(forwarders), 1)
