@@ -15,7 +15,7 @@
 #   macos            program and tests compiled and linked for macOS, where zig can be had
 #   vm               the program, real QEMU, a real guest, podman clients old and new, the docker
 #                    CLI, what Podman Desktop, testcontainers and ramalama call; the macOS rows over
-#                    stand-ins for macOS' tools
+#                    stand-ins for macOS' tools; vhost-vsock with a guest as the host
 #
 #   --quick       gcc only; no lifecycle, no engine
 #   --no-vm       all but vm

@@ -23,6 +23,9 @@
 // sshd speaks first. Under software emulation it needs seconds to begin.
 static const int first_words_ms = 15000;
 
+// A client in Go does not wait for room here, but fails. The system may allow fewer.
+static const int most_waiting = 1024;
+
 int relay_listen(int *fd, unsigned port, struct error *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -34,7 +37,8 @@ int relay_listen(int *fd, unsigned port, struct error *err)
     fcntl(sock, F_SETFD, FD_CLOEXEC);
     fcntl(sock, F_SETFL, O_NONBLOCK); // a caller may be gone before it is taken
     if (setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
-        bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(sock, 64) < 0)
+        bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(sock, most_waiting) < 0)
         return error_errno(err, "cannot listen on 127.0.0.1 port %u", port);
     *fd = steal_fd(&sock);
     return 0;
@@ -56,7 +60,7 @@ int relay_listen_at(int *fd, const char *path, struct error *err)
     mode_t before = umask(0177);
     int result = bind(sock, (struct sockaddr *)&address, sizeof(address));
     umask(before);
-    if (result < 0 || listen(sock, 64) < 0)
+    if (result < 0 || listen(sock, most_waiting) < 0)
         return error_errno(err, "cannot listen at '%s'", path);
     *fd = steal_fd(&sock);
     return 0;

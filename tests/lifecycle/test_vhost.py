@@ -12,6 +12,7 @@ import signal
 import socket
 import stat
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -128,6 +129,21 @@ class Vhost(harness.MachineTest):
         self.ok("stop", "m1")
         self.assertTrue(self.say(self.api("m2"), PING).endswith(b"OK"))
         self.ok("stop", "m2")
+
+    def test_many_clients_at_once(self):
+        """A client that does not wait for room, as those in Go, is not refused."""
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        api, heard = self.api(), []
+        clients = [threading.Thread(target=lambda: heard.append(self.say(api, PING)[-2:]))
+                   for _ in range(200)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        self.assertEqual(heard, [b"OK"] * 200)
+        self.ok("stop", "m1")
 
     def test_the_monitor_dies(self):
         self.init()
