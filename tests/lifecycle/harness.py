@@ -347,7 +347,11 @@ class Tap(unittest.TextTestResult):
 
 def main(reason=None, needs_guest=True):
     """`reason`: why this file's tests cannot run here. Under CI that is a failure."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would be inherited by all that we start
+    # What nohup, or a shell for what it runs in the background, has ignored would be inherited by
+    # all that we start.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     reason = reason or (missing() if needs_guest else None)
     loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     wanted = sys.argv[1:]

@@ -47,7 +47,7 @@ static int open_device(int flags)
 static int set_context_id(int fd, uint64_t id)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (id <= VMADDR_CID_HOST || id >= VMADDR_CID_ANY) {
+    if (id <= VMADDR_CID_HOST || id >= UINT32_MAX) {
         errno = EINVAL;
         return -1;
     }
