@@ -152,14 +152,27 @@ def answer(handler, client, target):
             say(f"{target or 'control'}: {error}")
 
 
-def serve(server, handler, target):
-    while True:
-        client, peer = server.accept()
-        if not FOLDER and peer[0] != HOST:
-            say(f"refused a caller with the context id {peer[0]}")
-            client.close()
-            continue
+def take(server, handler, target):
+    client, peer = server.accept()
+    if not FOLDER and peer[0] != HOST:
+        say(f"refused a caller with the context id {peer[0]}")
+        client.close()
+        return
+    try:
         threading.Thread(target=answer, args=(handler, client, target), daemon=True).start()
+    except RuntimeError:
+        client.close()
+        raise
+
+
+def serve(server, handler, target):
+    """For good: when descriptors or threads have run out, others end."""
+    while True:
+        try:
+            take(server, handler, target)
+        except (OSError, RuntimeError) as error:
+            say(f"cannot take a caller: {error}")
+            time.sleep(0.2)
 
 
 def read(path):

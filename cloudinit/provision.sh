@@ -184,6 +184,8 @@ Description=The host's ways into this podman machine
 ExecStart=$VSOCK_PROGRAM
 Restart=on-failure
 RestartSec=2
+LimitNOFILE=65536
+TasksMax=infinity
 
 [Install]
 WantedBy=multi-user.target"

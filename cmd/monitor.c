@@ -42,7 +42,7 @@ static int tell_guest(const char *name, pid_t monitor, struct error *err)
     }
     if (machine_lock(&lock, name, -1, err) < 0 || machine_load(&m, name, err) < 0)
         return -1;
-    if (settle_guest(&m, SETTLE_KEEP_PROXIES, err) < 0)
+    if (settle_guest(&m, SETTLE_KEEP_PROXIES, (int64_t)start_default_timeout_s * 1000, err) < 0)
         return -1;
     return m.import_native_ca ? native_ca_import(&m, err) : 0;
 }

@@ -17,8 +17,6 @@
 #include "provider/guest.h"
 #include "provider/guest_session.h"
 
-static const int64_t patience_ms = 60000;
-
 static const char *const variables[] = {"http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
                                         "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY"};
 
@@ -215,7 +213,8 @@ static void tell_notice(struct ssh_session *session)
         fprintf(stderr, "Warning: %s", words.text);
 }
 
-int settle_guest(struct machine *m, enum settle_proxies proxies, struct error *err)
+int settle_guest(struct machine *m, enum settle_proxies proxies, int64_t patience_ms,
+                 struct error *err)
 {
     cleanup_free char *host = NULL;
     unsigned port;

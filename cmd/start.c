@@ -205,7 +205,7 @@ static int start_under_lock(const char *name, const struct start_options *option
     warn_of_lacks(name);
     if (!m->rootful && !options->quiet && !options->no_info && !options->json)
         tell_of_rootful(m);
-    if (settle_guest(m, SETTLE_PROXIES, err) < 0)
+    if (settle_guest(m, SETTLE_PROXIES, (int64_t)options->timeout_s * 1000, err) < 0)
         return -1;
     import_native_ca(m, options);
     return change_default ? make_default(m, err) : 0;

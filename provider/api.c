@@ -18,16 +18,19 @@
 #include "provider/relay.h"
 #include "provider/vsock.h"
 
-static const int64_t vsock_ms = 10000; // until the socket over vsock is given up
+// Until the socket over vsock is given up: by a guest that has no agent, and by one that takes a
+// connection and says nothing yet, as under software emulation.
+static const int64_t refused_ms = 10000, silent_ms = 60000;
 static const int64_t look_every_ms = 1000;
 
 // Once podman has answered it is left alone: asking again would wake it in the guest.
 static bool answers_over_vsock(const char *path)
 {
     struct error err;
-    int64_t deadline = clock_monotonic_ms() + vsock_ms;
+    int64_t begun = clock_monotonic_ms();
     while (control_ping(path, &err) < 0) {
-        if (clock_monotonic_ms() >= deadline) {
+        int64_t patience = err.code == ETIMEDOUT ? silent_ms : refused_ms;
+        if (clock_monotonic_ms() - begun >= patience) {
             log_info("going on with ssh for the API socket: %s", err.message);
             return false;
         }

@@ -21,7 +21,7 @@
 #include "provider/control.h"
 #include "provider/guest.h"
 
-static const int64_t challenge_ms = 5000;
+static const int64_t challenge_ms = 15000; // seconds under software emulation
 
 static unsigned api_port(const struct machine *m)
 {

@@ -34,7 +34,7 @@ bool vsock_is_there(const struct machine *m, const struct provider *provider);
 int vsock_connect(int *fd, const struct machine *m, const struct provider *provider,
                   enum machine_file socket, struct error *err);
 
-// The guest's own way to be shut down: 0 when it said that it will. Within 12 s.
+// The guest's own way to be shut down: 0 when it said that it will. Within 22 s.
 int vsock_shutdown(const struct machine *m, const struct provider *provider, struct error *err);
 
 #endif

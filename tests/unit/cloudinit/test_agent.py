@@ -7,6 +7,7 @@ import contextlib
 import hmac
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -171,6 +172,18 @@ class Agent(unittest.TestCase):
         for said in (b"GET / HTTP/1.1\r\n\r\n", in_pieces(b"hello")[:-1], b"\0\0"):
             self.assertEqual(self.ask(5106, said), b"", said)
         self.assertIsNone(self.agent.poll())
+
+    def test_more_callers_than_descriptors(self):
+        echo_server(self.path("podman-root"), b"root ")
+        resource.prlimit(self.agent.pid, resource.RLIMIT_NOFILE, (40, 40))
+        callers = [self.call(5106) for _ in range(100)]
+        time.sleep(0.5)
+        for caller in callers:
+            caller.close()
+        until = time.monotonic() + 20
+        while self.ask(5106, in_pieces(b"hello") + END) != b"root hello":
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
 
     def test_a_socket_that_is_not_there_closes(self):
         self.assertEqual(self.ask(5107, END), b"")
