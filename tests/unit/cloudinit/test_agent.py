@@ -35,10 +35,10 @@ def echo_server(path, greeting):
     def serve():
         while True:
             client, _ = server.accept()
-            client.sendall(greeting)
-            while chunk := client.recv(65536):
-                client.sendall(chunk)
-            client.close()
+            with client, contextlib.suppress(OSError):  # it may have gone
+                client.sendall(greeting)
+                while chunk := client.recv(65536):
+                    client.sendall(chunk)
     threading.Thread(target=serve, daemon=True).start()
 
 
