@@ -73,13 +73,8 @@ struct monitor {
 static void publish(struct monitor *monitor, enum phase phase, const char *detail)
 {
     struct error err;
-    if (!detail)
-        detail = monitor->trouble;
-    char *copy = detail ? xstrdup(detail) : NULL; // it may be the old one
-    free(monitor->status.detail);
-    monitor->status.detail = copy;
-    monitor->status.phase = phase;
-    monitor->status.changed_ns = clock_wall_ns();
+    status_set_phase(&monitor->status, phase, detail ? detail : monitor->trouble);
+    detail = monitor->status.detail; // the other may have been the old one
     log_info("%s%s%s", phase_name(phase), detail ? ": " : "", detail ? detail : "");
     if (status_write(monitor->m.name, &monitor->status, &err) < 0)
         log_error("%s", err.message);
@@ -152,16 +147,27 @@ static void stop(struct monitor *monitor, bool hard)
     start_ladder(monitor);
 }
 
+static void set_address(struct monitor *monitor, const char *address)
+{
+    struct status *status = &monitor->status;
+    if (status_set_address(status, address))
+        publish(monitor, status->phase == PHASE_BOOTING ? PHASE_SSH : status->phase,
+                status->detail);
+}
+
 static void apply_report(struct monitor *monitor, const json_t *report)
 {
+    const char *address = json_string_value(json_object_get(report, "address"));
+    if (address) {
+        set_address(monitor, address);
+        return;
+    }
     enum phase phase = (enum phase)json_integer_value(json_object_get(report, "phase"));
     const char *host = json_string_value(json_object_get(report, "host"));
     const char *detail = json_string_value(json_object_get(report, "detail"));
-    if (host) {
-        free(monitor->status.host);
-        monitor->status.host = xstrdup(host);
-        monitor->status.port = (uint64_t)json_integer_value(json_object_get(report, "port"));
-    }
+    if (host)
+        status_set_host(&monitor->status, host,
+                        (uint64_t)json_integer_value(json_object_get(report, "port")));
     if (phase >= PHASE_PROVISIONING && phase != PHASE_FAILED)
         monitor->booted = true;
     if (phase == PHASE_READY)
@@ -197,18 +203,11 @@ static void take_guest_report(void *context, const struct report *report)
 {
     struct monitor *monitor = context;
     struct error err;
-    struct status *status = &monitor->status;
     const char *address = report->addresses.count ? report->addresses.items[0] : NULL;
     if (report_write(monitor->m.name, report, &err) < 0)
         log_error("%s", err.message);
     log_info("the guest reports: %s, at %s", report->state, address ? address : "no address");
-    bool same = address && status->address ? strcmp(address, status->address) == 0
-                                           : address == status->address;
-    if (same)
-        return;
-    free(status->address);
-    status->address = address ? xstrdup(address) : NULL;
-    publish(monitor, status->phase == PHASE_BOOTING ? PHASE_SSH : status->phase, status->detail);
+    set_address(monitor, address);
 }
 
 static void keep_relaying(struct monitor *monitor)

@@ -11,7 +11,8 @@
 #include "provider/provider.h"
 
 // Waiting for the guest (readiness.h) in a process of its own, which tells the monitor of each
-// step through a pipe: phase, host, port, detail; at last PHASE_READY, or PHASE_FAILED with why.
+// step through a pipe: phase, host, port, detail; at last PHASE_READY, or PHASE_FAILED with why. A
+// step with an address alone tells where a guest is that does not report.
 // Never returns.
 void prober_run(int fd, const struct machine *m, const struct provider *provider,
                 int64_t timeout_ms);

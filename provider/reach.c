@@ -166,6 +166,24 @@ int reach_open(struct ssh_session **session, const struct machine *m,
     return conclude(&attempts, err);
 }
 
+int reach_address(char **address, const struct machine *m, const struct provider *provider,
+                  int64_t timeout_ms, struct error *err)
+{
+    CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
+    for (const struct way *way = provider->network->ways; way->find; way++) {
+        struct ssh_session *session = NULL;
+        unsigned port;
+        if (way->local)
+            continue;
+        if (try_way(way, &attempts, &session, m, NULL, timeout_ms, address, &port, err) == 0) {
+            ssh_free(session);
+            return 0;
+        }
+        note(&attempts, way, err);
+    }
+    return conclude(&attempts, err);
+}
+
 int reach_connect(int *fd, const struct machine *m, const struct provider *provider,
                   struct error *err)
 {

@@ -21,4 +21,9 @@ int reach_open(struct ssh_session **session, const struct machine *m,
 int reach_connect(int *fd, const struct machine *m, const struct provider *provider,
                   struct error *err);
 
+// The guest's own address where it does not report: the first that leads to it, proved by its host
+// key. ENOENT and what was tried, if none does. The caller frees.
+int reach_address(char **address, const struct machine *m, const struct provider *provider,
+                  int64_t timeout_ms, struct error *err);
+
 #endif

@@ -82,6 +82,33 @@ void status_release(struct status *status)
     *status = (struct status)STATUS_INIT;
 }
 
+void status_set_phase(struct status *status, enum phase phase, const char *detail)
+{
+    char *copy = detail ? xstrdup(detail) : NULL; // it may be the old one
+    free(status->detail);
+    status->detail = copy;
+    status->phase = phase;
+    status->changed_ns = clock_wall_ns();
+}
+
+void status_set_host(struct status *status, const char *host, uint64_t port)
+{
+    free(status->host);
+    status->host = xstrdup(host);
+    status->port = port;
+}
+
+bool status_set_address(struct status *status, const char *address)
+{
+    bool same = address && status->address ? strcmp(address, status->address) == 0
+                                           : address == status->address;
+    if (same)
+        return false;
+    free(status->address);
+    status->address = address ? xstrdup(address) : NULL;
+    return true;
+}
+
 int status_forget(const char *machine, struct error *err)
 {
     cleanup_free char *path = machine_path(machine, MACHINE_STATUS);

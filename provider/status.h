@@ -42,6 +42,11 @@ int status_write(const char *machine, const struct status *status, struct error 
 int status_read(struct status *status, const char *machine, struct error *err); // ENOENT: none
 void status_release(struct status *status);
 
+void status_set_phase(struct status *status, enum phase phase, const char *detail); // as of now
+void status_set_host(struct status *status, const char *host, uint64_t port);
+// Whether it is another one than before. NULL: none.
+bool status_set_address(struct status *status, const char *address);
+
 // Removes what an earlier run has left. The clock cannot tell it from what the next one says: it
 // may be set back.
 int status_forget(const char *machine, struct error *err);

@@ -265,6 +265,12 @@ def helper_killed(world):
     check("power button" not in log and "sending signal" not in log, log)
 
 
+def has_address(world, name):
+    """inspect knows the guest's own, whichever way has told it."""
+    own = world.ssh(name, "hostname -I").split()[0]
+    world.wait_for("its address", lambda: world.address(name) == own)
+
+
 def by_lease(world):
     """set; an older krunkit; the address by its lease, with no vsock; stop by the power button"""
     world.program("set", "--memory", "1280", "a")
@@ -273,6 +279,7 @@ def by_lease(world):
     check(memory < 1280 << 10, f"{memory} KiB of memory")
     check(was_clean(world, "a"), "the first stop was not clean")
     check(not os.path.exists(world.file("a", "report.json")), "there was a report")
+    has_address(world, "a")
     os.kill(world.find("a", "vmnet-helper"), signal.SIGKILL)
     status, log = stop(world, "a")
     check(status == 0 and "pressed the VM's power button" in log, f"{status}\n{log}")
@@ -283,6 +290,7 @@ def by_mdns(world):
     """the address by mDNS, with neither vsock nor leases; stop by SIGTERM, which cuts the power"""
     start(world, "a", PMV_VSOCK="off", PODMAN_MACHINE_VMNET_LEASES=NOWHERE)
     check(was_clean(world, "a"), "the power button was not clean")
+    has_address(world, "a")
     world.ssh("a", "touch /root/unsaved")
     os.kill(world.find("a", "vmnet-helper"), signal.SIGKILL)
     os.unlink(world.socket("a", "control"))
