@@ -44,7 +44,7 @@ static bool answers_over_vsock(const char *path)
 static pid_t start_relay(const struct machine *m, const struct provider *provider,
                          const char *local, int pair[2], struct error *err)
 {
-    struct relay relay = {.fd = -1, .socket = MACHINE_PODMAN_SOCKET};
+    struct relay relay = {.fd = -1, .other = -1, .socket = MACHINE_PODMAN_SOCKET};
     if (relay_listen_at(&relay.fd, local, err) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)

@@ -80,6 +80,7 @@ enum machine_file {
     MACHINE_SSH_SOCKET,      // leads to the guest's sshd, in pieces (relay.h)
     MACHINE_PODMAN_SOCKET,   // leads to the guest's podman, in pieces
     MACHINE_SHUTDOWN_SOCKET, // leads to what powers the guest off
+    MACHINE_SSHD_SOCKET,     // ours: leads to the guest's sshd, as the machine's ssh port does
 };
 
 // podman's rules, texts and codes for a name (contract A.1, checks 1, 2 and 4). EINVAL.

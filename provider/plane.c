@@ -16,8 +16,10 @@ static const int64_t try_every_ms = 100;
 
 void plane_init(struct plane *plane)
 {
-    *plane = (struct plane){
-        .relay = {.fd = -1, .socket = MACHINE_SSH_SOCKET, .tcp = true}, .life = -1, .alive = -1};
+    *plane =
+        (struct plane){.relay = {.fd = -1, .other = -1, .socket = MACHINE_SSH_SOCKET, .tcp = true},
+                       .life = -1,
+                       .alive = -1};
     report_listener_init(&plane->guest);
 }
 
@@ -31,6 +33,7 @@ void plane_release(struct plane *plane)
 {
     report_listener_release(&plane->guest);
     close_one(&plane->relay.fd);
+    close_one(&plane->relay.other);
     close_one(&plane->life);
     close_one(&plane->alive);
 }
@@ -39,8 +42,10 @@ void plane_in_helper(struct plane *plane, bool relay)
 {
     report_listener_release(&plane->guest);
     close_one(&plane->life);
-    if (!relay)
-        close_one(&plane->relay.fd);
+    if (relay)
+        return;
+    close_one(&plane->relay.fd);
+    close_one(&plane->relay.other);
 }
 
 int plane_open(struct plane *plane, const struct machine *m, const struct provider *provider,
@@ -55,6 +60,9 @@ int plane_open(struct plane *plane, const struct machine *m, const struct provid
         return 0;
     cleanup_free char *path = machine_path(m->name, MACHINE_REPORT_SOCKET);
     if (report_listener_open(&plane->guest, path, err) < 0)
+        return -1;
+    cleanup_free char *sshd = machine_path(m->name, MACHINE_SSHD_SOCKET);
+    if (relay_listen_at(&plane->relay.other, sshd, err) < 0)
         return -1;
     int64_t deadline = clock_monotonic_ms() + port_ms;
     while (relay_listen(&plane->relay.fd, (unsigned)m->ssh.port, err) < 0) {

@@ -14,7 +14,7 @@ struct machine;
 // only: its ssh port is qemu's own, and an address in its network is none for the host.
 struct plane {
     struct report_listener guest;
-    struct relay relay; // to sshd, at the machine's ssh port; fd -1: none
+    struct relay relay; // to sshd, at the machine's ssh port and a unix socket; fd -1: none
     int life, alive;    // `alive` can be read as soon as nobody has `life` any more
 };
 

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "provider/machine.h"
@@ -141,27 +142,38 @@ static void serve(int client, const struct relay *relay, const struct machine *m
         log_info("relay: %s", err.message);
 }
 
+static void take(int listener, const struct relay *relay, int life, const struct machine *m,
+                 const struct provider *provider)
+{
+    cleanup_close int client = accept(listener, NULL, NULL);
+    if (client < 0)
+        return;
+    fcntl(client, F_SETFD, FD_CLOEXEC);
+    if (fork() != 0)
+        return;
+    close(relay->fd);
+    if (relay->other >= 0)
+        close(relay->other);
+    close(life);
+    serve(client, relay, m, provider);
+    _exit(0);
+}
+
 void relay_run(const struct relay *relay, int life, const struct machine *m,
                const struct provider *provider)
 {
     signal(SIGCHLD, SIG_IGN); // nobody waits for the connections
     signal(SIGPIPE, SIG_IGN);
     for (;;) {
-        struct pollfd fds[2] = {{.fd = relay->fd, .events = POLLIN},
-                                {.fd = life, .events = POLLIN}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        struct pollfd fds[3] = {{.fd = life, .events = POLLIN},
+                                {.fd = relay->fd, .events = POLLIN},
+                                {.fd = relay->other, .events = POLLIN}};
+        if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
             return;
-        if (fds[1].revents)
+        if (fds[0].revents)
             return;
-        cleanup_close int client = fds[0].revents ? accept(relay->fd, NULL, NULL) : -1;
-        if (client < 0)
-            continue;
-        fcntl(client, F_SETFD, FD_CLOEXEC);
-        if (fork() == 0) {
-            close(relay->fd);
-            close(life);
-            serve(client, relay, m, provider);
-            _exit(0);
-        }
+        for (size_t i = 1; i < ARRAY_SIZE(fds); i++)
+            if (fds[i].revents)
+                take(fds[i].fd, relay, life, m, provider);
     }
 }

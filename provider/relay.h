@@ -19,6 +19,7 @@
 
 struct relay {
     int fd;                   // listens
+    int other;                // so does this one; -1: none
     enum machine_file socket; // of the hypervisor's, or what would be it (vsock.h)
     bool tcp; // it is sshd, which speaks first; where it does not, over TCP to where the guest is
 };

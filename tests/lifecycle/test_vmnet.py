@@ -14,6 +14,18 @@ sys.dont_write_bytecode = True
 import mac  # noqa: E402
 
 
+# What socat and nc -U do.
+THROUGH = """
+import os, socket, sys, threading
+s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+def up():
+    while d := os.read(0, 65536): s.sendall(d)
+    s.shutdown(socket.SHUT_WR)
+threading.Thread(target=up, daemon=True).start()
+while d := s.recv(65536): os.write(1, d)
+"""
+
+
 class Vmnet(mac.MacTest):
     def helper(self):
         return self.helpers()[0]
@@ -46,6 +58,18 @@ class Vmnet(mac.MacTest):
         port = found["SSHConfig"]["Port"]
         self.assertIn(f"127.0.0.1:{port}", str(self.connections()))
         self.assertEqual(self.ok("ssh", "m1", "echo here").out, "here\n")
+        sshd = os.path.join(self.run_dir, "podman", "m1-sshd.sock")
+        self.assertEqual(stat.S_IMODE(os.stat(sshd).st_mode), 0o600)
+        through = os.path.join(self.top, "through.py")
+        with open(through, "w", encoding="utf-8") as file:
+            file.write(THROUGH)
+        done = self.run_program(
+            "-F", "none", "-q", "-i", self.machine_file("m1", "id_ed25519"),
+            "-o", f"UserKnownHostsFile={self.machine_file('m1', 'known_hosts')}",
+            "-o", "StrictHostKeyChecking=yes", "-o", "HostKeyAlias=podman-machine-vmnet",
+            "-o", f"ProxyCommand={sys.executable} {through} {sshd}", "root@m1", "echo there",
+            program="ssh")
+        self.assertEqual(done.out, "there\n", str(done))
         api = found["ConnectionInfo"]["PodmanSocket"]["Path"]
         self.wait_for("the API socket", lambda: "answers at" in self.monitor_log())
         self.assertEqual(stat.S_IMODE(os.stat(api).st_mode), 0o600)

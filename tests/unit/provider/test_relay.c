@@ -111,7 +111,7 @@ static pid_t start_relay(unsigned *port, int *life)
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[1]);
-        const struct relay ssh = {.fd = fd, .socket = MACHINE_SSH_SOCKET, .tcp = true};
+        const struct relay ssh = {.fd = fd, .other = -1, .socket = MACHINE_SSH_SOCKET, .tcp = true};
         relay_run(&ssh, ends[0], &m, &provider);
         _exit(0);
     }
