@@ -4,8 +4,10 @@
 """A guest with SELinux enforcing Debian's policy: podman's API over ssh is refused without our
 rules, and start repairs that. One machine, one boot."""
 
+import contextlib
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -69,7 +71,7 @@ def refused(world):
 def monitors(world):
     found = []
     for pid in world.processes():
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             if b"\0monitor\0" in file.read():
                 found.append(pid)
     return found
@@ -80,6 +82,8 @@ def repaired(world):
     # A new monitor takes the VM over, and waits for what each start waits for.
     for pid in monitors(world):
         os.kill(pid, 9)
+    while monitors(world):  # on a busy host a moment later
+        time.sleep(0.1)
     world.program("start", "--timeout", "1500", NAME, timeout=1600)
     log = world.read(world.machine("monitor.log"))
     check("taking over the VM" in log, log)

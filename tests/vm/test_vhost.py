@@ -110,7 +110,8 @@ def two_ids(world):
 
 def monitor_dies(world):
     """another monitor takes over: over vsock again"""
-    outer(world, "pkill -KILL -f '[v]mnet monitor '")
+    outer(world, "pkill -KILL -f '[v]mnet monitor '; "
+                 "while pgrep -f '[v]mnet monitor ' >/dev/null; do sleep 0.2; done")
     inner(world, "start --timeout 600 m1", timeout=700)
     done = outer(world, "python3 vsock_calls.py socket /run/podman/m1-api.sock 1000")
     check(done.stdout.endswith("\n\n1000\n"), done.stdout)
