@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,6 +94,25 @@ static void check_version(struct checkup *checkup, const char *path, const struc
                 advice);
 }
 
+// The library that krunkit is a front of. It says its version nowhere but in Homebrew's link to it,
+// PREFIX/opt/libkrun -> ../Cellar/libkrun/1.18.0. Elsewhere nothing is told.
+static void check_libkrun(struct checkup *checkup, const char *krunkit)
+{
+    char target[PATH_MAX];
+    cleanup_free char *prefix = xstrdup(krunkit);
+    for (int i = 0; i < 2; i++) // PREFIX/bin/krunkit
+        if (strrchr(prefix, '/'))
+            *strrchr(prefix, '/') = '\0';
+    cleanup_free char *link = xasprintf("%s/opt/libkrun", prefix);
+    ssize_t length = readlink(link, target, sizeof(target) - 1);
+    if (length <= 0)
+        return;
+    target[length] = '\0';
+    const char *name = strrchr(target, '/');
+    struct version version = version_parse(name ? name : target);
+    check_version(checkup, link, &version);
+}
+
 // What the probe of init and start would say. Its message ends in what to do.
 static void check_tools(struct checkup *checkup, const struct provider *provider)
 {
@@ -113,6 +133,8 @@ static void check_tools(struct checkup *checkup, const struct provider *provider
                     xstrdup(err.message));
     else
         check_version(checkup, tools.hypervisor, &tools.hypervisor_version);
+    if (tools.hypervisor && provider->hypervisor == &hypervisor_krunkit)
+        check_libkrun(checkup, tools.hypervisor);
     if (provider->network->probe(&tools, &m, provider->hypervisor, &err) < 0)
         checkup_add(checkup, "network", missing,
                     xasprintf("the network of %s cannot work", provider->name),

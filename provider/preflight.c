@@ -20,13 +20,14 @@ static const int64_t tool_ms = 10000;
 // krunkit 1.0 is the first with a card on an inherited descriptor, and before 1.2.1 some builds do
 // not find their firmware; vfkit 0.5 is the first with such a card and --timesync, and 0.6.2 can
 // cut the guest's power; vmnet-helper 0.11 is the first with vmnet-run, and fixes a subnet that
-// others use.
+// others use; libkrun 1.18 sends again what the kernel had no room for, as offloading needs.
 static const struct tool {
     const char *program, *update;
     struct version least, good;
 } tools[] = {
     {"krunkit", "brew upgrade krunkit", {1, 0, 0}, {1, 2, 1}},
     {"vfkit", "brew upgrade vfkit", {0, 5, 0}, {0, 6, 3}},
+    {"libkrun", "brew upgrade libkrun", {0, 0, 0}, {1, 18, 0}},
     {"vmnet-run", "brew upgrade vmnet-helper", {0, 11, 0}, {0, 12, 0}},
 };
 

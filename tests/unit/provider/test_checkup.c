@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -25,6 +26,18 @@ static void tool(void **state, const char *name, const char *script)
     setenv("PATH", folder, 1);
 }
 
+// As Homebrew has it, in the folder above the tools'.
+static void libkrun(void **state, const char *version)
+{
+    struct error err;
+    cleanup_free char *folder = temp_path(state, "opt");
+    assert_ok(file_make_dirs(folder, 0700, &err), err);
+    cleanup_free char *link = xasprintf("%s/libkrun", folder);
+    cleanup_free char *target = xasprintf("../Cellar/libkrun/%s", version);
+    unlink(link);
+    assert_int_equal(symlink(target, link), 0);
+}
+
 static const struct finding *find(const struct checkup *checkup, const char *check,
                                   const char *words)
 {
@@ -41,6 +54,7 @@ static void a_mac_in_good_order(void **state)
     CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
     setenv("PODMAN_MACHINE_VMNET_MACOS", "26.2", 1);
     tool(state, "krunkit", "echo krunkit 1.2.1");
+    libkrun(state, "1.18.0_1");
     tool(state, "vfkit", "echo vfkit version: v0.6.4");
     tool(state, "vmnet-run", "echo version: v0.13.0");
     tool(state, "vmnet-helper", "");
@@ -52,6 +66,7 @@ static void a_mac_in_good_order(void **state)
     checkup_host(&checkup);
     assert_int_equal(find(&checkup, "system", "26.2")->verdict, VERDICT_GOOD);
     assert_int_equal(find(&checkup, "tools", "krunkit 1.2.1 at")->verdict, VERDICT_GOOD);
+    assert_int_equal(find(&checkup, "tools", "libkrun 1.18.0 at")->verdict, VERDICT_GOOD);
     assert_int_equal(find(&checkup, "tools", "vfkit 0.6.4 at")->verdict, VERDICT_GOOD);
     assert_int_equal(find(&checkup, "tools", "vmnet-run 0.13.0 at")->verdict, VERDICT_GOOD);
     assert_int_equal(find(&checkup, "firewall", "off")->verdict, VERDICT_GOOD);
@@ -68,6 +83,7 @@ static void a_mac_with_everything_wrong(void **state)
     CLEANUP(checkup_release) struct checkup checkup = CHECKUP_INIT;
     setenv("PODMAN_MACHINE_VMNET_MACOS", "15.6", 1);
     tool(state, "krunkit", "echo krunkit 0.2.2");
+    libkrun(state, "1.17.4");
     tool(state, "vfkit", "echo vfkit version: v0.6.1");
     tool(state, "vmnet-run", "echo version: v0.11.0");
     tool(state, "vmnet-helper", "");
@@ -84,6 +100,7 @@ static void a_mac_with_everything_wrong(void **state)
     assert_non_null(find(&checkup, "virtualization", "virtual machine")->remedy);
     const struct finding *old = find(&checkup, "tools", "vmnet-krunkit cannot work");
     assert_non_null(strstr(old->remedy, "krunkit 0.2.2, and 1.0 is the first"));
+    assert_non_null(strstr(find(&checkup, "tools", "libkrun 1.17.4")->remedy, "1.18.0 or later"));
     assert_non_null(strstr(find(&checkup, "tools", "vfkit 0.6.1")->remedy, "0.6.3 or later"));
     assert_non_null(strstr(find(&checkup, "network", "cannot work")->remedy, "needs root"));
     const struct finding *firewall = find(&checkup, "firewall", "blocks bootpd");
