@@ -39,7 +39,7 @@
 const uint64_t start_default_timeout_s = 1800;
 static const uint64_t longest_timeout_s = 30 * 24 * 3600;
 
-static const int64_t api_socket_ms = 20000;
+static const int64_t api_socket_ms = 75000; // over vsock it may be given up after 60 s (api.c)
 static const uint64_t least_space = (uint64_t)1 << 30; // what a guest's updates can take
 
 // Refuses a machine that runs, or with --exist-ok says that there is nothing to do, once it is

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,7 +37,21 @@ static bool answers_over_vsock(const char *path)
         }
         clock_sleep_ms(look_every_ms);
     }
-    log_info("podman answers at '%s' over vsock", path);
+    return true;
+}
+
+// Nobody finds it where it is looked for before podman has answered there.
+static bool prove(const char *trial, const char *local)
+{
+    if (!answers_over_vsock(trial)) {
+        unlink(trial);
+        return false;
+    }
+    if (rename(trial, local) < 0) {
+        log_error("cannot move '%s' to '%s': %s", trial, local, strerror(errno));
+        return false;
+    }
+    log_info("podman answers at '%s' over vsock", local);
     return true;
 }
 
@@ -66,11 +81,12 @@ static bool serve_over_vsock(const struct machine *m, const struct provider *pro
 {
     struct error err;
     int pair[2] = {-1, -1};
-    if (start_relay(m, provider, local, pair, &err) < 0) {
+    cleanup_free char *trial = machine_path(m->name, MACHINE_API_TRIAL_SOCKET);
+    if (start_relay(m, provider, trial, pair, &err) < 0) {
         log_error("%s", err.message);
         return false;
     }
-    bool answered = answers_over_vsock(local);
+    bool answered = prove(trial, local);
     struct pollfd ends[2] = {{.fd = life, .events = POLLIN}, {.fd = pair[0], .events = POLLIN}};
     while (answered && poll(ends, ARRAY_SIZE(ends), -1) <= 0)
         continue;

@@ -102,6 +102,7 @@ char *machine_path(const char *name, enum machine_file file)
         [MACHINE_SSH_SOCKET] = "ssh.sock",
         [MACHINE_PODMAN_SOCKET] = "podman.sock",
         [MACHINE_SHUTDOWN_SOCKET] = "off.sock",
+        [MACHINE_API_TRIAL_SOCKET] = "api-try.sock",
         [MACHINE_SSHD_SOCKET] = "sshd.sock",
     };
     if (file >= MACHINE_CONTROL_SOCKET) {
@@ -320,10 +321,10 @@ int machine_remove(const char *name, struct error *err)
         if (file_remove_tree(path, err) < 0)
             return -1;
     }
-    static const enum machine_file sockets[] = {MACHINE_CONTROL_SOCKET,  MACHINE_API_SOCKET,
-                                                MACHINE_PORTS_SOCKET,    MACHINE_REPORT_SOCKET,
-                                                MACHINE_SSH_SOCKET,      MACHINE_PODMAN_SOCKET,
-                                                MACHINE_SHUTDOWN_SOCKET, MACHINE_SSHD_SOCKET};
+    static const enum machine_file sockets[] = {
+        MACHINE_CONTROL_SOCKET,  MACHINE_API_SOCKET,  MACHINE_PORTS_SOCKET,
+        MACHINE_REPORT_SOCKET,   MACHINE_SSH_SOCKET,  MACHINE_PODMAN_SOCKET,
+        MACHINE_SHUTDOWN_SOCKET, MACHINE_SSHD_SOCKET, MACHINE_API_TRIAL_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(sockets); i++) {
         cleanup_free char *path = machine_path(name, sockets[i]);
         if (unlink(path) < 0 && errno != ENOENT)

@@ -76,11 +76,12 @@ enum machine_file {
     MACHINE_API_SOCKET,     // podman's API on the host, in the runtime folder
     MACHINE_PORTS_SOCKET,   // OpenSSH's, of the connection that forwards ports; likewise
     // In the runtime folder, of rows with vsock:
-    MACHINE_REPORT_SOCKET,   // the monitor listens for the guest's reports
-    MACHINE_SSH_SOCKET,      // leads to the guest's sshd, in pieces (relay.h)
-    MACHINE_PODMAN_SOCKET,   // leads to the guest's podman, in pieces
-    MACHINE_SHUTDOWN_SOCKET, // leads to what powers the guest off
-    MACHINE_SSHD_SOCKET,     // ours: leads to the guest's sshd, as the machine's ssh port does
+    MACHINE_REPORT_SOCKET,    // the monitor listens for the guest's reports
+    MACHINE_SSH_SOCKET,       // leads to the guest's sshd, in pieces (relay.h)
+    MACHINE_PODMAN_SOCKET,    // leads to the guest's podman, in pieces
+    MACHINE_SHUTDOWN_SOCKET,  // leads to what powers the guest off
+    MACHINE_API_TRIAL_SOCKET, // MACHINE_API_SOCKET until podman has answered there
+    MACHINE_SSHD_SOCKET,      // ours: leads to the guest's sshd, as the machine's ssh port does
 };
 
 // podman's rules, texts and codes for a name (contract A.1, checks 1, 2 and 4). EINVAL.

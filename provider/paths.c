@@ -16,7 +16,8 @@
 
 static const char product[] = "podman-machine-vmnet";
 
-// The longest name of a machine (30) with the longest suffix ("-control.sock") and a slash.
+// The longest name of a machine (30) with the longest suffix ("-control.sock", "-api-try.sock") and
+// a slash.
 static const size_t longest_socket_name = 1 + 30 + 13;
 static const size_t longest_socket_path = 103;
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -85,43 +86,51 @@ static int connect_vsock(const struct relay *relay, const struct machine *m,
     return steal_fd(&fd);
 }
 
-// Moves what there is from one to the other. False: nothing more comes.
-static bool move(int from, int to)
+struct direction {
+    int from, to;
+    bool pieces;
+};
+
+// As it is, or as a piece; no bytes are the end.
+static int pass_on(const struct direction *d, unsigned char *piece, size_t length)
 {
-    char chunk[65536];
-    ssize_t n = read(from, chunk, sizeof(chunk));
-    if (n < 0 && errno == EINTR)
-        return true;
-    if (n <= 0 || file_write_all(to, chunk, (size_t)n) < 0) {
-        shutdown(to, SHUT_WR);
-        return false;
-    }
-    return true;
+    if (!d->pieces)
+        return length ? file_write_all(d->to, piece + 4, length) : shutdown(d->to, SHUT_WR);
+    uint32_t size = htonl((uint32_t)length);
+    memcpy(piece, &size, sizeof(size));
+    return file_write_all(d->to, piece, 4 + length);
 }
 
-// The same, as a piece.
-static bool move_piece(int from, int to)
+// Until the end of what comes. When one side has gone, both ends are shut for the other direction
+// too, which may be waiting to write.
+static void *move(void *argument)
 {
+    const struct direction *d = argument;
     unsigned char piece[4 + 65536];
-    ssize_t n = read(from, piece + 4, sizeof(piece) - 4);
-    if (n < 0 && errno == EINTR)
-        return true;
-    uint32_t length = htonl(n > 0 ? (uint32_t)n : 0);
-    memcpy(piece, &length, sizeof(length));
-    return file_write_all(to, (char *)piece, 4 + (n > 0 ? (size_t)n : 0)) == 0 && n > 0;
+    for (;;) {
+        ssize_t n = read(d->from, piece + 4, sizeof(piece) - 4);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || pass_on(d, piece, (size_t)n) < 0)
+            break;
+        if (n == 0)
+            return NULL;
+    }
+    shutdown(d->from, SHUT_RDWR);
+    shutdown(d->to, SHUT_RDWR);
+    return NULL;
 }
 
-static void splice_both(int client, int guest, bool (*to_guest)(int from, int to))
+// A thread for each direction: a guest that does not read before it has written must not keep what
+// it writes from its client.
+static void splice_both(int client, int guest, bool pieces)
 {
-    struct pollfd fds[2] = {{.fd = client, .events = POLLIN}, {.fd = guest, .events = POLLIN}};
-    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return;
-        if (fds[0].fd >= 0 && fds[0].revents && !to_guest(client, guest))
-            fds[0].fd = -1;
-        if (fds[1].fd >= 0 && fds[1].revents && !move(guest, client))
-            fds[1].fd = -1;
-    }
+    struct direction up = {client, guest, pieces}, down = {guest, client, false};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, move, &down) != 0)
+        return;
+    move(&up);
+    pthread_join(thread, NULL);
 }
 
 static void serve(int client, const struct relay *relay, const struct machine *m,
@@ -131,13 +140,13 @@ static void serve(int client, const struct relay *relay, const struct machine *m
     cleanup_close int guest = connect_vsock(relay, m, provider);
     fcntl(client, F_SETFL, 0);
     if (guest >= 0) {
-        splice_both(client, guest, move_piece);
+        splice_both(client, guest, true);
         return;
     }
     if (!relay->tcp)
         return;
     if (reach_connect(&guest, m, provider, &err) == 0)
-        splice_both(client, guest, move);
+        splice_both(client, guest, false);
     else
         log_info("relay: %s", err.message);
 }

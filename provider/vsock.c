@@ -155,8 +155,9 @@ static int connect_vhost(int *fd, const struct machine *m, unsigned port, struct
 int vsock_clear(const struct machine *m, struct error *err)
 {
     static const enum machine_file files[] = {
-        MACHINE_REPORT,        MACHINE_CONTEXT_ID, MACHINE_REPORT_SOCKET,   MACHINE_SSH_SOCKET,
-        MACHINE_PODMAN_SOCKET, MACHINE_API_SOCKET, MACHINE_SHUTDOWN_SOCKET, MACHINE_SSHD_SOCKET};
+        MACHINE_REPORT,          MACHINE_CONTEXT_ID,    MACHINE_REPORT_SOCKET,
+        MACHINE_SSH_SOCKET,      MACHINE_PODMAN_SOCKET, MACHINE_API_SOCKET,
+        MACHINE_SHUTDOWN_SOCKET, MACHINE_SSHD_SOCKET,   MACHINE_API_TRIAL_SOCKET};
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         cleanup_free char *path = machine_path(m->name, files[i]);
         if (unlink(path) < 0 && errno != ENOENT)

@@ -145,6 +145,26 @@ class Vhost(harness.MachineTest):
         self.assertEqual(heard, [b"OK"] * 200)
         self.ok("stop", "m1")
 
+    def test_both_directions_at_once(self):
+        """A guest that writes before it has read all, as what echoes does."""
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        size, heard = 48 << 20, 0
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(60 * harness.SLOW)
+            client.connect(self.api())
+            client.sendall(b"POST /echo HTTP/1.1\r\nHost: d\r\n\r\n")
+
+            def send():
+                client.sendall(bytes(size))
+                client.shutdown(socket.SHUT_WR)
+            threading.Thread(target=send, daemon=True).start()
+            while chunk := client.recv(65536):
+                heard += len(chunk)
+        self.assertEqual(heard, size)
+        self.ok("stop", "m1")
+
     def test_the_monitor_dies(self):
         self.init()
         self.ok("start", "m1")

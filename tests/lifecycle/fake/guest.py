@@ -180,6 +180,12 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def do_POST(self):
+        """Gives back all that comes, as an attached `cat` does."""
+        self.close_connection = True
+        while chunk := self.rfile.read1(65536):
+            self.wfile.write(chunk)
+
     def address_string(self):
         return "local"
 
