@@ -88,7 +88,7 @@ static int connect_vsock(const struct relay *relay, const struct machine *m,
 
 struct direction {
     int from, to;
-    bool pieces;
+    bool pieces, to_client;
 };
 
 // As it is, or as a piece; no bytes are the end.
@@ -101,8 +101,9 @@ static int pass_on(const struct direction *d, unsigned char *piece, size_t lengt
     return file_write_all(d->to, piece, 4 + length);
 }
 
-// Until the end of what comes. When one side has gone, both ends are shut for the other direction
-// too, which may be waiting to write.
+// Until the end of what comes. A client that has gone ends the other direction too, which may be
+// waiting to write. Not so a guest that takes no more: its answer may be on its way, and shutting
+// would lose it.
 static void *move(void *argument)
 {
     const struct direction *d = argument;
@@ -111,13 +112,13 @@ static void *move(void *argument)
         ssize_t n = read(d->from, piece + 4, sizeof(piece) - 4);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || pass_on(d, piece, (size_t)n) < 0)
+        if (pass_on(d, piece, n > 0 ? (size_t)n : 0) < 0)
             break;
-        if (n == 0)
+        if (n <= 0)
             return NULL;
     }
-    shutdown(d->from, SHUT_RDWR);
-    shutdown(d->to, SHUT_RDWR);
+    if (d->to_client)
+        shutdown(d->from, SHUT_RDWR);
     return NULL;
 }
 
@@ -125,7 +126,7 @@ static void *move(void *argument)
 // it writes from its client.
 static void splice_both(int client, int guest, bool pieces)
 {
-    struct direction up = {client, guest, pieces}, down = {guest, client, false};
+    struct direction up = {client, guest, pieces, false}, down = {guest, client, false, true};
     pthread_t thread;
     if (pthread_create(&thread, NULL, move, &down) != 0)
         return;
