@@ -38,6 +38,7 @@
 #include "provider/port.h"
 #include "provider/preflight.h"
 #include "provider/provider.h"
+#include "provider/reach.h"
 #include "provider/registration.h"
 #include "provider/ssh.h"
 #include "provider/state.h"
@@ -183,7 +184,7 @@ static int connect_podman(const struct machine *m, const struct provider *provid
     unsigned port;
     if (!provider->network->needs_port)
         return 0;
-    if (provider->network->ways->find(m, &host, &port, err) < 0)
+    if (reach_port(&host, &port, m, provider, err) < 0)
         return -1;
     return registration_set(m, host, port, err);
 }

@@ -24,14 +24,15 @@ struct hardware {
     unsigned char bytes[ID_LENGTH];
 };
 
+// How well an entry fits; the better one comes before the newer one.
+enum fit { FIT_NONE, FIT_NAME, FIT_MAC };
+
 struct entry {
     char name[256], address[INET_ADDRSTRLEN];
     struct hardware hardware;
     int64_t ends; // seconds since 1970; 0: not said, which is taken for "runs"
+    enum fit fit;
 };
-
-// How well an entry fits; the better one wins before the newer one.
-enum fit { FIT_NONE, FIT_NAME, FIT_MAC };
 
 // Colon-separated hexadecimal bytes of one or two digits, as many as `bytes` has room for.
 static size_t parse_bytes(const char *text, unsigned char *bytes, size_t room)
@@ -125,15 +126,47 @@ static char *trim(char *text)
     return text;
 }
 
-char *lease_search(const char *text, size_t length, const char *mac, const char *name, int64_t now)
+// The best so far, best first, no address twice.
+struct found {
+    struct entry entries[LEASE_MOST + 1];
+    size_t count;
+};
+
+static bool better(const struct entry *entry, const struct entry *other)
+{
+    return entry->fit != other->fit ? entry->fit > other->fit : entry->ends > other->ends;
+}
+
+static void found_add(struct found *found, const struct entry *entry)
+{
+    size_t at = 0;
+    while (at < found->count && strcmp(found->entries[at].address, entry->address) != 0)
+        at++;
+    if (at == found->count) {
+        found->entries[found->count++] = *entry;
+    } else {
+        if (!better(entry, &found->entries[at]))
+            return;
+        found->entries[at] = *entry;
+    }
+    for (; at > 0 && better(entry, &found->entries[at - 1]); at--) {
+        found->entries[at] = found->entries[at - 1];
+        found->entries[at - 1] = *entry;
+    }
+    if (found->count > LEASE_MOST)
+        found->count = LEASE_MOST;
+}
+
+void lease_search(struct strvec *addresses, const char *text, size_t length, const char *mac,
+                  const char *name, int64_t now)
 {
     unsigned char wanted[MAC_LENGTH + 1];
     if (parse_bytes(mac, wanted, sizeof(wanted)) != MAC_LENGTH)
-        return NULL;
+        return;
 
     cleanup_free char *copy = xstrndup(text, length);
-    struct entry entry = {0}, best = {0};
-    enum fit best_fit = FIT_NONE;
+    struct entry entry = {0};
+    struct found found = {.count = 0};
     char *rest = NULL;
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         line = trim(line);
@@ -141,31 +174,29 @@ char *lease_search(const char *text, size_t length, const char *mac, const char 
         if (strcmp(line, "{") == 0) {
             entry = (struct entry){0};
         } else if (strcmp(line, "}") == 0) {
-            enum fit fit = fit_of(&entry, wanted, name);
+            entry.fit = fit_of(&entry, wanted, name);
             bool runs = entry.ends == 0 || entry.ends > now;
-            if (entry.address[0] && runs && fit != FIT_NONE &&
-                (fit > best_fit || (fit == best_fit && entry.ends > best.ends))) {
-                best = entry;
-                best_fit = fit;
-            }
+            if (entry.address[0] && runs && entry.fit != FIT_NONE)
+                found_add(&found, &entry);
             entry = (struct entry){0};
         } else if (equals) {
             *equals = '\0';
             set_field(&entry, line, equals + 1);
         }
     }
-    return best_fit == FIT_NONE ? NULL : xstrdup(best.address);
+    for (size_t i = 0; i < found.count; i++)
+        strvec_push(addresses, found.entries[i].address);
 }
 
-int lease_find(char **address, const char *file, const char *mac, const char *name, int64_t now,
-               struct error *err)
+int lease_find(struct strvec *addresses, const char *file, const char *mac, const char *name,
+               int64_t now, struct error *err)
 {
     CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
     if (file_read(&text, file, largest_file, err) < 0)
         return -1;
-    char *found = lease_search(text.text, text.length, mac, name, now);
-    if (!found)
+    size_t before = addresses->count;
+    lease_search(addresses, text.text, text.length, mac, name, now);
+    if (addresses->count == before)
         return error_set(err, ENOENT, "no lease for %s in '%s' yet", mac, file);
-    *address = found;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/strvec.h"
 
 // macOS's bootpd writes the leases it gave to /var/db/dhcpd_leases:
 //
@@ -23,13 +24,16 @@
 // Normal there, and no error: bytes without their leading zero, a DUID (`ff,…`) in place of the
 // MAC, several entries for one MAC, entries that ended long ago, keys that we do not know.
 
-// The address of the newest lease that still runs at `now` (seconds since 1970) for the MAC;
-// if none has the MAC, for a DUID with the host name `name`. ENOENT: none yet, or no file.
-// The caller frees.
-int lease_find(char **address, const char *file, const char *mac, const char *name, int64_t now,
-               struct error *err);
+// Appends the addresses of the leases that still run at `now` (seconds since 1970): those for the
+// MAC, newest first, then those for a DUID with the host name `name`. A guest that was moved to
+// another network has several, and two guests may have one name, so there are up to LEASE_MOST and
+// the pinned host key decides. ENOENT: none yet, or no file.
+enum { LEASE_MOST = 4 };
+int lease_find(struct strvec *addresses, const char *file, const char *mac, const char *name,
+               int64_t now, struct error *err);
 
-// The same of a text in memory. NULL: none. The caller frees.
-char *lease_search(const char *text, size_t length, const char *mac, const char *name, int64_t now);
+// The same of a text in memory.
+void lease_search(struct strvec *addresses, const char *text, size_t length, const char *mac,
+                  const char *name, int64_t now);
 
 #endif

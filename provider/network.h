@@ -11,8 +11,9 @@ struct way {
     const char *name; // "lease": for messages
     bool local;       // a port of this host that leads there
 
-    // ENOENT: not known yet, ask again. The caller frees `host`.
-    int (*find)(const struct machine *m, char **host, unsigned *port, struct error *err);
+    // Appends to `hosts`, likeliest first; one port at all of them. ENOENT: none known yet, ask
+    // again.
+    int (*find)(const struct machine *m, struct strvec *hosts, unsigned *port, struct error *err);
 };
 
 struct network {

@@ -28,11 +28,12 @@ static int user_append(const struct machine *m, const struct tools *tools, struc
     return 0;
 }
 
-static int find_port(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_port(const struct machine *m, struct strvec *hosts, unsigned *port,
+                     struct error *err)
 {
     if (m->ssh.port == 0)
         return error_set(err, ENOENT, "no ssh port was chosen for machine '%s'", m->name);
-    *host = xstrdup("127.0.0.1");
+    strvec_push(hosts, "127.0.0.1");
     *port = (unsigned)m->ssh.port;
     return 0;
 }

@@ -147,43 +147,50 @@ static int vmnet_append(const struct machine *m, const struct tools *tools, stru
 }
 
 // The monitor's relay (relay.h): over vsock, without the network.
-static int find_relay(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_relay(const struct machine *m, struct strvec *hosts, unsigned *port,
+                      struct error *err)
 {
     if (m->ssh.port == 0)
         return error_set(err, ENOENT, "no ssh port was chosen for machine '%s'", m->name);
-    *host = xstrdup("127.0.0.1");
+    strvec_push(hosts, "127.0.0.1");
     *port = (unsigned)m->ssh.port;
     return 0;
 }
 
-static int find_report(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_report(const struct machine *m, struct strvec *hosts, unsigned *port,
+                       struct error *err)
 {
     CLEANUP(report_release) struct report report = REPORT_INIT;
     if (report_read(&report, m->name, err) < 0)
         return err->code == ENOENT ? error_set(err, ENOENT, "the guest has not reported yet") : -1;
     if (report.addresses.count == 0)
         return error_set(err, ENOENT, "the guest reports that it has no address");
-    *host = xstrdup(report.addresses.items[0]);
+    for (size_t i = 0; i < report.addresses.count; i++)
+        strvec_push(hosts, report.addresses.items[i]);
     *port = ssh_port;
     return 0;
 }
 
-static int find_lease(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_lease(const struct machine *m, struct strvec *hosts, unsigned *port,
+                      struct error *err)
 {
     const char *file = getenv("PODMAN_MACHINE_VMNET_LEASES");
     if (!file || !*file)
         file = default_leases;
-    if (lease_find(host, file, m->mac, m->name, clock_wall_ns() / 1000000000, err) < 0)
+    if (lease_find(hosts, file, m->mac, m->name, clock_wall_ns() / 1000000000, err) < 0)
         return -1;
     *port = ssh_port;
     return 0;
 }
 
-static int find_mdns(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int find_mdns(const struct machine *m, struct strvec *hosts, unsigned *port,
+                     struct error *err)
 {
     cleanup_free char *name = hostname_of(m->name);
-    if (mdns_find(host, name, mdns_ms, err) < 0)
+    char *host;
+    if (mdns_find(&host, name, mdns_ms, err) < 0)
         return -1;
+    strvec_take(hosts, host);
     *port = ssh_port;
     return 0;
 }

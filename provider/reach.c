@@ -101,101 +101,160 @@ static int connect_tcp(int *fd, const char *host, unsigned port, struct error *e
     return 0;
 }
 
-static int try_way(const struct way *way, struct attempts *attempts, struct ssh_session **session,
-                   const struct machine *m, const char *user, int64_t timeout_ms, char **host,
-                   unsigned *port, struct error *err)
+// Which ways are gone, what is done at each place, and what came of it.
+struct walk {
+    const struct machine *m;
+    const struct network *network;
+    enum { EVERYWHERE, LOCAL_ONLY, ADDRESSES_ONLY } which;
+    int (*attempt)(struct walk *walk, const struct way *way, const char *host, unsigned port,
+                   struct error *err);
+    const char *user;
+    int64_t timeout_ms;
+
+    struct ssh_session *session;
+    int fd;
+    const struct way *way;
+    char *host; // the walker's caller frees
+    unsigned port;
+};
+
+static int log_in(struct walk *walk, const struct way *way, const char *host, unsigned port,
+                  struct error *err)
 {
-    cleanup_free char *found = NULL;
-    unsigned at;
-    if (way->find(m, &found, &at, err) < 0)
-        return -1;
-    cleanup_free char *place = xasprintf("%s %u", found, at);
-    if (strvec_contains(&attempts->places, place))
-        return error_set(err, ENOENT, "the same address, %s", found);
-    strvec_push(&attempts->places, place);
     if (!way->local) {
         cleanup_close int fd = -1;
-        if (connect_tcp(&fd, found, at, err) < 0 && err->code != EHOSTUNREACH)
+        if (connect_tcp(&fd, host, port, err) < 0 && err->code != EHOSTUNREACH)
             return -1; // ssh_open() has more to say of the other
     }
-    if (guest_open(session, m, found, at, user, timeout_ms, err) < 0)
+    if (guest_open(&walk->session, walk->m, host, port, walk->user, walk->timeout_ms, err) < 0)
         return error_prefix(err, "ssh error");
-    *host = steal_string(&found);
-    *port = at;
     return 0;
+}
+
+static int only_connect(struct walk *walk, const struct way *way, const char *host, unsigned port,
+                        struct error *err)
+{
+    (void)way;
+    return connect_tcp(&walk->fd, host, port, err);
+}
+
+static int walk_way(struct walk *walk, const struct way *way, struct attempts *attempts,
+                    struct error *err)
+{
+    CLEANUP(strvec_release) struct strvec hosts = STRVEC_INIT;
+    unsigned port;
+    if (way->find(walk->m, &hosts, &port, err) < 0) {
+        note(attempts, way, err);
+        return -1;
+    }
+    for (size_t i = 0; i < hosts.count; i++) {
+        const char *host = hosts.items[i];
+        cleanup_free char *place = xasprintf("%s %u", host, port);
+        int result = strvec_contains(&attempts->places, place)
+                         ? error_set(err, ENOENT, "the same address, %s", host)
+                         : walk->attempt(walk, way, host, port, err);
+        if (result == 0) {
+            walk->way = way;
+            walk->host = xstrdup(host);
+            walk->port = port;
+            return 0;
+        }
+        strvec_push(&attempts->places, place);
+        note(attempts, way, err);
+    }
+    return -1;
+}
+
+static int walk_ways(struct walk *walk, struct error *err)
+{
+    CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
+    for (const struct way *way = walk->network->ways; way->find; way++) {
+        if ((walk->which == LOCAL_ONLY && !way->local) ||
+            (walk->which == ADDRESSES_ONLY && way->local))
+            continue;
+        if (walk_way(walk, way, &attempts, err) == 0)
+            return 0;
+    }
+    return conclude(&attempts, err);
 }
 
 // The guest may have come up between a port of this host and an address: then the port leads there
 // too by now. It is what others are told, and works where no address does (Local Network privacy,
 // VPNs), so it is worth a second look.
-static void prefer_local(struct ssh_session **session, const struct machine *m,
-                         const struct provider *provider, const char *user, int64_t timeout_ms,
-                         char **host, unsigned *port)
+static void prefer_local(struct walk *walk)
 {
     struct error ignored;
-    for (const struct way *way = provider->network->ways; way->find; way++) {
-        CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
-        struct ssh_session *better = NULL;
-        char *there = NULL;
-        unsigned at = 0;
-        if (!way->local ||
-            try_way(way, &attempts, &better, m, user, timeout_ms, &there, &at, &ignored) < 0)
-            continue;
-        ssh_free(*session);
-        free(*host);
-        *session = better;
-        *host = there;
-        *port = at;
+    struct walk again = *walk;
+    again.which = LOCAL_ONLY;
+    if (walk_ways(&again, &ignored) < 0)
         return;
-    }
+    ssh_free(walk->session);
+    free(walk->host);
+    *walk = again;
 }
 
 int reach_open(struct ssh_session **session, const struct machine *m,
                const struct provider *provider, const char *user, int64_t timeout_ms, char **host,
                unsigned *port, struct error *err)
 {
-    CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
-    for (const struct way *way = provider->network->ways; way->find; way++) {
-        if (try_way(way, &attempts, session, m, user, timeout_ms, host, port, err) == 0) {
-            if (!way->local)
-                prefer_local(session, m, provider, user, timeout_ms, host, port);
-            return 0;
-        }
-        note(&attempts, way, err);
-    }
-    return conclude(&attempts, err);
+    struct walk walk = {
+        .m = m,
+        .network = provider->network,
+        .which = EVERYWHERE,
+        .attempt = log_in,
+        .user = user,
+        .timeout_ms = timeout_ms,
+    };
+    if (walk_ways(&walk, err) < 0)
+        return -1;
+    if (!walk.way->local)
+        prefer_local(&walk);
+    *session = walk.session;
+    *host = walk.host;
+    *port = walk.port;
+    return 0;
 }
 
 int reach_address(char **address, const struct machine *m, const struct provider *provider,
                   int64_t timeout_ms, struct error *err)
 {
-    CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
-    for (const struct way *way = provider->network->ways; way->find; way++) {
-        struct ssh_session *session = NULL;
-        unsigned port;
-        if (way->local)
-            continue;
-        if (try_way(way, &attempts, &session, m, NULL, timeout_ms, address, &port, err) == 0) {
-            ssh_free(session);
-            return 0;
-        }
-        note(&attempts, way, err);
-    }
-    return conclude(&attempts, err);
+    struct walk walk = {
+        .m = m,
+        .network = provider->network,
+        .which = ADDRESSES_ONLY,
+        .attempt = log_in,
+        .timeout_ms = timeout_ms,
+    };
+    if (walk_ways(&walk, err) < 0)
+        return -1;
+    ssh_free(walk.session);
+    *address = walk.host;
+    return 0;
 }
 
 int reach_connect(int *fd, const struct machine *m, const struct provider *provider,
                   struct error *err)
 {
-    CLEANUP(attempts_release) struct attempts attempts = {.words = STRBUF_INIT};
-    for (const struct way *way = provider->network->ways; way->find; way++) {
-        cleanup_free char *found = NULL;
-        unsigned at;
-        if (way->local)
-            continue;
-        if (way->find(m, &found, &at, err) == 0 && connect_tcp(fd, found, at, err) == 0)
-            return 0;
-        note(&attempts, way, err);
-    }
-    return conclude(&attempts, err);
+    struct walk walk = {
+        .m = m,
+        .network = provider->network,
+        .which = ADDRESSES_ONLY,
+        .attempt = only_connect,
+        .fd = -1,
+    };
+    if (walk_ways(&walk, err) < 0)
+        return -1;
+    free(walk.host);
+    *fd = walk.fd;
+    return 0;
+}
+
+int reach_port(char **host, unsigned *port, const struct machine *m,
+               const struct provider *provider, struct error *err)
+{
+    CLEANUP(strvec_release) struct strvec hosts = STRVEC_INIT;
+    if (provider->network->ways->find(m, &hosts, port, err) < 0)
+        return -1;
+    *host = xstrdup(hosts.items[0]);
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include "provider/provider.h"
 #include "provider/ssh.h"
 
-// Logs in to the guest by the first of its network's ways that leads to it; an address counts only
+// Logs in to the guest by the first of its network's ways that leads to it; a place counts only
 // when the pinned host key answers there. `user` NULL: root. The caller frees `host`, which is
 // where it answered. Codes as ssh_open() and way.find, of the way that came farthest; the message
 // names all that were tried.
@@ -25,5 +25,10 @@ int reach_connect(int *fd, const struct machine *m, const struct provider *provi
 // key. ENOENT and what was tried, if none does. The caller frees.
 int reach_address(char **address, const struct machine *m, const struct provider *provider,
                   int64_t timeout_ms, struct error *err);
+
+// The port of this host that will lead to the guest's sshd, known before the guest runs; for
+// networks with needs_port. The caller frees `host`.
+int reach_port(char **host, unsigned *port, const struct machine *m,
+               const struct provider *provider, struct error *err);
 
 #endif

@@ -89,9 +89,9 @@ static int connect_once(struct waiting *wait, struct error *err)
     char *host = NULL;
     unsigned port;
     const struct machine *m = wait->r->m;
-    const struct way *only = wait->r->provider->network->ways;
     // One address is worth telling before it answers, several would flicker.
-    if (!only[1].find && only->find(m, &host, &port, err) == 0)
+    if (!wait->r->provider->network->ways[1].find &&
+        reach_port(&host, &port, m, wait->r->provider, err) == 0)
         move_to(wait, host, port);
     host = NULL;
     if (reach_open(&wait->session, m, wait->r->provider, NULL, login_ms(wait), &host, &port, err) <

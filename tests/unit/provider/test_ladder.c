@@ -49,10 +49,11 @@ static int signal_of(pid_t pid)
     return WTERMSIG(status); // macOS takes the variable's address here
 }
 
-static int no_address(const struct machine *m, char **host, unsigned *port, struct error *err)
+static int no_address(const struct machine *m, struct strvec *hosts, unsigned *port,
+                      struct error *err)
 {
     (void)m;
-    (void)host;
+    (void)hosts;
     (void)port;
     return error_set(err, ENOENT, "no address");
 }

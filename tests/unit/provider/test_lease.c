@@ -7,23 +7,19 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "provider/lease.h"
 
 static const char mac[] = "52:54:00:0b:0c:0d";
 static const int64_t now = 0x6a000000;
 
-static char *search(const char *text)
+// `addresses`: those that are found, with blanks between; NULL: none.
+static void expect(const char *text, const char *addresses)
 {
-    return lease_search(text, strlen(text), mac, "my-vm", now);
-}
-
-static void expect(const char *text, const char *address)
-{
-    cleanup_free char *found = search(text);
-    if (!address)
-        assert_null(found);
-    else
-        assert_string_equal(found, address);
+    CLEANUP(strvec_release) struct strvec found = STRVEC_INIT;
+    lease_search(&found, text, strlen(text), mac, "my-vm", now);
+    cleanup_free char *joined = strvec_quote(&found);
+    assert_string_equal(joined, addresses ? addresses : "");
 }
 
 static void zero_stripped_bytes(void **state)
@@ -44,13 +40,34 @@ static void other_machines_do_not_count(void **state)
     expect("{\n}\n", NULL);
 }
 
-static void newest_of_several(void **state)
+static void newest_first(void **state)
 {
     (void)state;
     expect("{\n\tip_address=192.168.64.5\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000009\n}\n"
            "{\n\tip_address=192.168.105.7\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000100\n}\n"
            "{\n\tip_address=192.168.66.9\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000010\n}\n",
-           "192.168.105.7");
+           "192.168.105.7 192.168.66.9 192.168.64.5");
+}
+
+static void an_address_is_told_once(void **state)
+{
+    (void)state;
+    expect("{\n\tip_address=192.168.64.5\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000009\n}\n"
+           "{\n\tip_address=192.168.64.6\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000010\n}\n"
+           "{\n\tip_address=192.168.64.5\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000100\n}\n"
+           "{\n\tip_address=192.168.64.6\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a000001\n}\n",
+           "192.168.64.5 192.168.64.6");
+}
+
+static void no_more_than_the_best_few(void **state)
+{
+    (void)state;
+    CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT;
+    for (unsigned i = 1; i <= 9; i++)
+        strbuf_addf(
+            &text, "{\n\tip_address=10.0.0.%u\n\thw_address=1,52:54:0:b:c:d\n\tlease=0x6a%06x\n}\n",
+            i, i == 5 ? 99 : i);
+    expect(text.text, "10.0.0.5 10.0.0.9 10.0.0.8 10.0.0.7");
 }
 
 static void ended_leases_do_not_count(void **state)
@@ -92,14 +109,14 @@ static void duid_holds_the_mac(void **state)
            "192.168.64.7");
 }
 
-static void the_mac_wins_over_a_name(void **state)
+static void the_mac_comes_before_a_name(void **state)
 {
     (void)state;
     expect("{\n\tname=my-vm\n\tip_address=192.168.64.5\n\thw_address=ff,1:2:3:4:0:2:0:0:1:2\n"
            "\tlease=0x6b000000\n}\n"
            "{\n\tname=x\n\tip_address=192.168.64.6\n\thw_address=1,52:54:0:b:c:d\n"
            "\tlease=0x6a000001\n}\n",
-           "192.168.64.6");
+           "192.168.64.6 192.168.64.5");
 }
 
 static void a_domain_is_no_difference(void **state)
@@ -107,8 +124,10 @@ static void a_domain_is_no_difference(void **state)
     (void)state;
     const char text[] = "{\n\tname=my\n\tip_address=192.168.64.5\n\thw_address=ff,0:0:0:0:0:4:1\n"
                         "\tlease=0x6a000001\n}\n";
-    cleanup_free char *found = lease_search(text, strlen(text), mac, "my.vm", now);
-    assert_string_equal(found, "192.168.64.5");
+    CLEANUP(strvec_release) struct strvec found = STRVEC_INIT;
+    lease_search(&found, text, strlen(text), mac, "my.vm", now);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.items[0], "192.168.64.5");
 }
 
 static void oddities_are_passed_over(void **state)
@@ -130,13 +149,13 @@ static void oddities_are_passed_over(void **state)
 static void no_file_is_not_known_yet(void **state)
 {
     struct error err;
-    char *address = NULL;
+    CLEANUP(strvec_release) struct strvec found = STRVEC_INIT;
     cleanup_free char *path = temp_path(state, "dhcpd_leases");
-    assert_fails(lease_find(&address, path, mac, "my-vm", now, &err), err, ENOENT, path);
+    assert_fails(lease_find(&found, path, mac, "my-vm", now, &err), err, ENOENT, path);
     put_text(path, "{\n\tip_address=192.168.64.5\n\thw_address=1,1:2:3:4:5:6\n}\n");
-    assert_fails(lease_find(&address, path, mac, "my-vm", now, &err), err, ENOENT,
+    assert_fails(lease_find(&found, path, mac, "my-vm", now, &err), err, ENOENT,
                  "no lease for 52:54:00:0b:0c:0d");
-    assert_null(address);
+    assert_int_equal(found.count, 0);
 }
 
 int main(void)
@@ -144,11 +163,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_stripped_bytes),
         cmocka_unit_test(other_machines_do_not_count),
-        cmocka_unit_test(newest_of_several),
+        cmocka_unit_test(newest_first),
+        cmocka_unit_test(an_address_is_told_once),
+        cmocka_unit_test(no_more_than_the_best_few),
         cmocka_unit_test(ended_leases_do_not_count),
         cmocka_unit_test(duid_by_name),
         cmocka_unit_test(duid_holds_the_mac),
-        cmocka_unit_test(the_mac_wins_over_a_name),
+        cmocka_unit_test(the_mac_comes_before_a_name),
         cmocka_unit_test(a_domain_is_no_difference),
         cmocka_unit_test(oddities_are_passed_over),
         cmocka_unit_test(no_file_is_not_known_yet),

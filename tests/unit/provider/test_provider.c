@@ -128,14 +128,15 @@ static void user_address(void **state)
 {
     (void)state;
     struct error err;
-    cleanup_free char *host = NULL;
+    CLEANUP(strvec_release) struct strvec hosts = STRVEC_INIT;
     unsigned port;
-    assert_ok(network_user.ways->find(&machine, &host, &port, &err), err);
-    assert_string_equal(host, "127.0.0.1");
+    assert_ok(network_user.ways->find(&machine, &hosts, &port, &err), err);
+    assert_int_equal(hosts.count, 1);
+    assert_string_equal(hosts.items[0], "127.0.0.1");
     assert_int_equal(port, 40022);
     struct machine fresh = machine;
     fresh.ssh.port = 0;
-    assert_fails(network_user.ways->find(&fresh, &host, &port, &err), err, ENOENT, "no ssh port");
+    assert_fails(network_user.ways->find(&fresh, &hosts, &port, &err), err, ENOENT, "no ssh port");
     CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
     struct network_port plug = {.offload = true};
     const struct tools none = TOOLS_INIT;
@@ -154,10 +155,23 @@ static const struct way *find_way(const struct network *network, const char *wan
     return way;
 }
 
+// The guest's own word beats bootpd's, and that beats a name that anybody can answer for.
+static void vmnet_ways_in_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"relay", "report", "lease", "mDNS"};
+    const struct way *way = network_vmnet.ways;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++, way++) {
+        assert_string_equal(way->name, names[i]);
+        assert_int_equal(way->local, i == 0);
+    }
+    assert_null(way->find);
+}
+
 static void vmnet_address(void **state)
 {
     struct error err;
-    cleanup_free char *host = NULL;
+    CLEANUP(strvec_release) struct strvec hosts = STRVEC_INIT;
     unsigned port;
     cleanup_free char *leases = temp_path(state, "leases");
     cleanup_free char *text = xasprintf("{\n\tip_address=192.168.64.5\n"
@@ -165,10 +179,11 @@ static void vmnet_address(void **state)
                                         (unsigned long long)(clock_wall_ns() / 1000000000 + 60));
     setenv("PODMAN_MACHINE_VMNET_LEASES", leases, 1);
     const struct way *way = find_way(&network_vmnet, "lease");
-    assert_fails(way->find(&machine, &host, &port, &err), err, ENOENT, "leases");
+    assert_fails(way->find(&machine, &hosts, &port, &err), err, ENOENT, "leases");
     put_text(leases, text);
-    assert_ok(way->find(&machine, &host, &port, &err), err);
-    assert_string_equal(host, "192.168.64.5");
+    assert_ok(way->find(&machine, &hosts, &port, &err), err);
+    assert_int_equal(hosts.count, 1);
+    assert_string_equal(hosts.items[0], "192.168.64.5");
     assert_int_equal(port, 22);
 }
 
@@ -193,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_is_too_large),
         cmocka_unit_test(a_living_vm_is_in_the_way),
         cmocka_unit_test(user_address),
+        cmocka_unit_test(vmnet_ways_in_order),
         cmocka_unit_test(vmnet_address),
         cmocka_unit_test(a_relative_wrapper_is_refused),
     };

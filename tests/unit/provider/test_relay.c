@@ -26,12 +26,13 @@ static char name[] = "vm";
 static const struct machine m = {.name = name};
 static unsigned guest_port; // 0: no address known
 
-static int find(const struct machine *machine, char **host, unsigned *port, struct error *err)
+static int find(const struct machine *machine, struct strvec *hosts, unsigned *port,
+                struct error *err)
 {
     (void)machine;
     if (!guest_port)
         return error_set(err, ENOENT, "nobody knows");
-    *host = xstrdup("127.0.0.1");
+    strvec_push(hosts, "127.0.0.1");
     *port = guest_port;
     return 0;
 }
