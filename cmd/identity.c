@@ -65,6 +65,10 @@ int identity_write_seed(const struct machine *m, const struct provider *provider
     bool has_token = file_exists(token_path);
     if (has_token && file_read(&token, token_path, 4096, err) < 0)
         return -1;
+    if (has_token && (token.length == 0 || strspn(token.text, "0123456789abcdef") != token.length))
+        return error_set(err, EINVAL,
+                         "'%s' is damaged: remove it, then podman is reached through ssh",
+                         token_path);
     cleanup_free char *root_socket = guest_socket(m, true), *user_socket = guest_socket(m, false);
     const struct seed_vsock vsock = {
         .program = GUEST_AGENT_PROGRAM,

@@ -49,6 +49,7 @@ static int stop_orphan(const char *name, bool hard, struct error *err)
     if (ladder_run(&ladder, err) < 0)
         return -1;
     static const enum machine_file left[] = {MACHINE_API_SOCKET, MACHINE_CONTROL_SOCKET,
+                                             MACHINE_SSHD_SOCKET, MACHINE_CONTEXT_ID,
                                              MACHINE_STATUS};
     for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
         cleanup_free char *path = machine_path(name, left[i]);

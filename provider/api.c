@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -82,7 +83,8 @@ static bool serve_over_vsock(const struct machine *m, const struct provider *pro
     struct error err;
     int pair[2] = {-1, -1};
     cleanup_free char *trial = machine_path(m->name, MACHINE_API_TRIAL_SOCKET);
-    if (start_relay(m, provider, trial, pair, &err) < 0) {
+    pid_t relay = start_relay(m, provider, trial, pair, &err);
+    if (relay < 0) {
         log_error("%s", err.message);
         return false;
     }
@@ -90,7 +92,9 @@ static bool serve_over_vsock(const struct machine *m, const struct provider *pro
     struct pollfd ends[2] = {{.fd = life, .events = POLLIN}, {.fd = pair[0], .events = POLLIN}};
     while (answered && poll(ends, ARRAY_SIZE(ends), -1) <= 0)
         continue;
-    close(pair[0]);
+    close(pair[0]); // it ends
+    if (!answered)
+        waitpid(relay, NULL, 0);
     return answered;
 }
 

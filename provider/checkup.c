@@ -19,6 +19,7 @@
 #include "provider/paths.h"
 #include "provider/preflight.h"
 #include "provider/virtiofsd.h"
+#include "provider/vsock.h"
 
 static const size_t longest_plist = 65536;
 static const uint64_t least_disk_bytes = (uint64_t)10 << 30;
@@ -113,6 +114,30 @@ static void check_libkrun(struct checkup *checkup, const char *krunkit)
     check_version(checkup, link, &version);
 }
 
+// What qemu's guests are reached by, besides ssh. `qemu` NULL: there is none.
+static void check_vsock(struct checkup *checkup, const char *qemu)
+{
+    struct error err;
+    cleanup_close int fd = -1;
+    unsigned id;
+    const char *remedy = "`modprobe vhost_vsock`, as root";
+    if (platform_vhost_vsock(&fd, &id, &err) == 0) {
+        if (!qemu || vsock_known_to(qemu)) {
+            checkup_add(checkup, "vsock", VERDICT_GOOD, xstrdup("vhost-vsock can be used"), NULL);
+            return;
+        }
+        error_set(&err, ENOTSUP, "'%s' has no vhost-vsock-pci", qemu);
+        remedy = "install a qemu with that device, or leave it so: ssh does as well";
+    } else if (err.code == EACCES || err.code == EPERM) {
+        remedy = "join the group of that device, mostly kvm";
+    } else if (err.code != ENOENT && err.code != ENXIO && err.code != ENODEV) {
+        remedy = "leave it so, ssh does as well, or look at the kernel's log for that device";
+    }
+    checkup_add(checkup, "vsock", VERDICT_WARNING,
+                xasprintf("podman's API socket goes through ssh: %s", err.message),
+                xstrdup(remedy));
+}
+
 // What the probe of init and start would say. Its message ends in what to do.
 static void check_tools(struct checkup *checkup, const struct provider *provider)
 {
@@ -144,6 +169,8 @@ static void check_tools(struct checkup *checkup, const struct provider *provider
     if (tools.notice)
         checkup_add(checkup, "tools", VERDICT_WARNING, xstrdup(provider->name),
                     xstrdup(tools.notice));
+    if (provider->vsock == VSOCK_VHOST)
+        check_vsock(checkup, tools.hypervisor);
 }
 
 // What qemu shares folders by.
@@ -158,22 +185,6 @@ static void check_sharing(struct checkup *checkup)
                     xstrdup("there is no virtiofsd 1.0 or later: folders are shared by 9p, which "
                             "Debian's cloud kernels do not have"),
                     xstrdup("`apt install virtiofsd` or `dnf install virtiofsd`"));
-}
-
-// What qemu's guests are reached by, besides ssh.
-static void check_vsock(struct checkup *checkup)
-{
-    struct error err;
-    cleanup_close int fd = -1;
-    unsigned id;
-    if (platform_vhost_vsock(&fd, &id, &err) == 0) {
-        checkup_add(checkup, "vsock", VERDICT_GOOD, xstrdup("vhost-vsock can be used"), NULL);
-        return;
-    }
-    checkup_add(checkup, "vsock", VERDICT_WARNING,
-                xasprintf("podman's API socket goes through ssh: %s", err.message),
-                xstrdup(err.code == EACCES ? "join the group of that device, mostly kvm"
-                                           : "`modprobe vhost_vsock`, as root"));
 }
 
 static void check_disk(struct checkup *checkup)
@@ -295,7 +306,6 @@ void checkup_host(struct checkup *checkup)
     check_disk(checkup);
     if (!host_is_macos()) {
         check_sharing(checkup);
-        check_vsock(checkup);
         return;
     }
     checkup_networks(checkup);

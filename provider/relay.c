@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "provider/machine.h"
 #include "provider/reach.h"
@@ -27,6 +29,9 @@ static const int first_words_ms = 15000;
 
 // A client in Go does not wait for room here, but fails. The system may allow fewer.
 static const int most_waiting = 1024;
+
+// Once the monitor has ended. What a guest said last may still be on its way to the client.
+static const int64_t vm_look_ms = 500, last_words_ms = 2000;
 
 int relay_listen(int *fd, unsigned port, struct error *err)
 {
@@ -76,7 +81,7 @@ static int connect_vsock(const struct relay *relay, const struct machine *m,
     struct error err;
     cleanup_close int fd = -1;
     if (vsock_connect(&fd, m, provider, relay->socket, &err) < 0) {
-        log_debug("%s", err.message);
+        log_info("relay: %s", err.message);
         return -1;
     }
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
@@ -152,6 +157,25 @@ static void serve(int client, const struct relay *relay, const struct machine *m
         log_info("relay: %s", err.message);
 }
 
+struct watch {
+    int life;
+    const char *vm_lock;
+};
+
+// A client that keeps its end open would keep this process for as long, beside the next runs of
+// the machine. One that talks to a guest whose monitor was killed may finish.
+static void *end_with_vm(void *argument)
+{
+    const struct watch *watch = argument;
+    struct pollfd monitor = {.fd = watch->life, .events = POLLIN};
+    while (poll(&monitor, 1, -1) <= 0)
+        continue;
+    while (lock_is_held(watch->vm_lock))
+        clock_sleep_ms(vm_look_ms);
+    clock_sleep_ms(last_words_ms);
+    _exit(0);
+}
+
 static void take(int listener, const struct relay *relay, int life, const struct machine *m,
                  const struct provider *provider)
 {
@@ -164,8 +188,11 @@ static void take(int listener, const struct relay *relay, int life, const struct
     close(relay->fd);
     if (relay->other >= 0)
         close(relay->other);
-    close(life);
-    serve(client, relay, m, provider);
+    cleanup_free char *vm_lock = machine_path(m->name, MACHINE_VM_LOCK);
+    struct watch watch = {life, vm_lock};
+    pthread_t watcher;
+    if (pthread_create(&watcher, NULL, end_with_vm, &watch) == 0)
+        serve(client, relay, m, provider);
     _exit(0);
 }
 

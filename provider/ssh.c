@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/platform.h"
+#include "provider/host.h"
 #include "provider/ssh_session.h"
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -102,7 +103,7 @@ static int connect_error(struct ssh_session *session, int code, struct error *er
     if (code != EHOSTUNREACH && code != ENETUNREACH && code != EHOSTDOWN && code != ENETDOWN)
         return -1;
     err->code = EHOSTUNREACH;
-    if (strcmp(platform_name, "darwin") == 0)
+    if (host_is_macos())
         error_append(err, " (since macOS 15 this is also what a program sees that may not use the "
                           "local network: allow the terminal or application this was started from "
                           "in System Settings > Privacy & Security > Local Network)");

@@ -18,10 +18,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/platform.h"
+#include "base/process.h"
 #include "provider/control.h"
 #include "provider/guest.h"
 
 static const int64_t challenge_ms = 15000; // seconds under software emulation
+static const int64_t ask_ms = 10000;
 
 static unsigned api_port(const struct machine *m)
 {
@@ -73,6 +75,18 @@ static int connect_unix(int *fd, const char *path, struct error *err)
 
 // --- qemu ---------------------------------------------------------------------------------------
 
+// qemu prints the device's properties and ends, with 1 where there is no such device.
+bool vsock_known_to(const char *qemu)
+{
+    struct error ignored;
+    CLEANUP(strvec_release) struct strvec argv = STRVEC_INIT;
+    strvec_push(&argv, qemu);
+    strvec_push(&argv, "-device");
+    strvec_push(&argv, "vhost-vsock-pci,help");
+    int status = 0;
+    return process_call(&argv, ask_ms, NULL, NULL, &status, &ignored) == 0 && status == 0;
+}
+
 void vsock_claim(struct tools *tools, const struct machine *m, const struct provider *provider)
 {
     struct error err;
@@ -83,7 +97,9 @@ void vsock_claim(struct tools *tools, const struct machine *m, const struct prov
         return;
     cleanup_close int fd = -1;
     unsigned id;
-    if (platform_vhost_vsock(&fd, &id, &err) == 0) {
+    if (platform_vhost_vsock(&fd, &id, &err) == 0 &&
+        (vsock_known_to(tools->hypervisor) ||
+         error_set(&err, ENOTSUP, "'%s' has no vhost-vsock-pci", tools->hypervisor) == 0)) {
         cleanup_free char *text = xasprintf("%u\n", id);
         if (file_write_atomic(path, text, strlen(text), 0600, &err) == 0) {
             tools->vhost.fd = steal_fd(&fd);

@@ -22,6 +22,9 @@ void vsock_append(struct strvec *argv, const struct machine *m, const struct too
 // does as well. Only for a VM that is about to start.
 void vsock_claim(struct tools *tools, const struct machine *m, const struct provider *provider);
 
+// Whether that qemu has the device for it: some are built without.
+bool vsock_known_to(const char *qemu);
+
 // Removes what an earlier run has left: sockets, which no hypervisor takes over, and what tells of
 // the guest. For a machine whose VM does not run.
 int vsock_clear(const struct machine *m, struct error *err);

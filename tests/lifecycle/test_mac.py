@@ -212,6 +212,26 @@ class Versions(mac.MacTest):
         self.assertIn("offload is off: it needs vmnet-helper 0.13 or later", done.err)
         self.ok("stop", "m1")
 
+    def test_offload_is_one_on_a_bridge(self):
+        """Mixed, all of them would be slow."""
+        self.create("--offload", "off")
+        self.create(name="m2")
+        self.create("--network", "host", name="m3")
+        self.ok("start", "m1")
+        self.ok("start", "m2")
+        self.assertNotIn("--enable-tso", self.words("m2"))  # as it would have by itself
+        self.ok("start", "m3")
+        self.assertIn("--enable-tso", self.words("m3"))  # another bridge
+        for name in ("m1", "m2"):
+            self.ok("stop", name)
+        self.ok("start", "m2")
+        self.assertIn("--enable-tso", self.words("m2"))
+        done = self.ok("start", "m1")
+        self.assertIn("other machines run on the same bridge with offload on and this one with it "
+                      "off", done.err)
+        for name in ("m1", "m2", "m3"):
+            self.ok("stop", name)
+
     def test_isolation(self):
         self.create("--isolated")
         self.set_environment(PMV_VMNET_HELPER_VERSION="0.11")
@@ -293,6 +313,31 @@ class Networks(mac.MacTest):
         self.ok("stop", "m1")
         self.assertEqual(self.events("vsock poweroff"), [])
         self.assertEqual(self.events("power cut"), [])
+
+    def test_doctor_at_the_address(self):
+        self.create()
+        self.ok("start", "m1")
+        address = self.wait_for("an address", lambda: self.inspect()["Vmnet"]["Address"])
+
+        def finding(*route):
+            if route:
+                subprocess.run(["ip", "route", "add", *route, f"{address}/32"], check=True)
+            try:
+                found = json.loads(self.run_program("doctor", "--json").out)
+            finally:
+                if route:
+                    subprocess.run(["ip", "route", "del", *route, f"{address}/32"], check=True)
+            row, = (row for row in found if row["Check"] == "address")
+            return row["Verdict"], row["Remedy"]
+        self.assertEqual(finding(), ("good", ""))
+        # What macOS answers a program that may not use the local network.
+        verdict, remedy = finding("unreachable")
+        self.assertEqual(verdict, "warning")
+        self.assertIn("Privacy & Security, Local Network", remedy)
+        verdict, remedy = finding("blackhole")
+        self.assertEqual(verdict, "warning")
+        self.assertIn("look for a VPN", remedy)
+        self.ok("stop", "m1")
 
     def test_without_a_network(self):
         self.world.stop_bootpd()

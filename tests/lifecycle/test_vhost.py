@@ -13,6 +13,7 @@ import socket
 import stat
 import sys
 import threading
+import time
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -99,11 +100,46 @@ class Vhost(harness.MachineTest):
                       if row["Check"] == "vsock")
             return found
         self.assertEqual(finding()["Verdict"], "good")
+        self.env["PMV_QEMU_WITHOUT"] = "vhost-vsock-pci"
+        found = finding()
+        self.assertEqual(found["Verdict"], "warning")
+        self.assertIn("qemu-system-x86_64' has no vhost-vsock-pci", found["What"])
         os.rmdir(self.vsock)
         found = finding()
         self.assertEqual(found["Verdict"], "warning")
         self.assertIn("goes through ssh: cannot open '/dev/vhost-vsock'", found["What"])
         self.assertIn("modprobe vhost_vsock", found["Remedy"])
+
+    def test_a_qemu_without_the_device(self):
+        self.env["PMV_QEMU_WITHOUT"] = "vhost-vsock-pci"
+        self.init()
+        self.ok("start", "m1")
+        self.assertIn("going on without vsock: '", self.monitor_log())
+        self.wait_for("podman through ssh", lambda: self.forwarders())
+        self.assertFalse(os.path.exists(self.machine_file("m1", "context-id")))
+        self.ok("stop", "m1")
+
+    def test_a_client_that_stays(self):
+        """It keeps nothing of ours once the VM has ended."""
+        self.init()
+        self.ok("start", "m1")
+        self.wait_for_api("over vsock")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.api())
+            client.sendall(b"GET /_ping HTTP/1.1\r\nHost: d\r\n")
+            time.sleep(1)
+            self.ok("stop", "m1")
+            self.wait_for("the end of all that is ours", lambda: not self.processes(" monitor "))
+
+    def test_a_damaged_token(self):
+        self.init()
+        with open(self.machine_file("m1", "vsock-token"), "w", encoding="ascii") as file:
+            file.write("no token\n")
+        done = self.run_program("set", "--dns", "192.0.2.1", "m1")
+        self.assertEqual(done.code, 125, done)
+        self.assertIn("/m1/vsock-token' is damaged: remove it", done.err)
+        os.unlink(self.machine_file("m1", "vsock-token"))
+        self.ok("set", "--dns", "192.0.2.1", "m1")
 
     def test_who_may_call(self):
         self.init()

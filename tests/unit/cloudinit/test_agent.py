@@ -5,6 +5,7 @@
 
 import contextlib
 import hmac
+import io
 import json
 import os
 import resource
@@ -232,6 +233,34 @@ class AgentWithToken(Agent):
 
     test_reports_at_boot_and_at_each_change = None
     test_a_host_that_does_not_greet_is_called_again = None
+
+
+class Callers(unittest.TestCase):
+    """Who may call is told by the context id of the other end, which no process can choose."""
+
+    def take(self, context_id):
+        with open(sys.argv[1], encoding="utf-8") as file:
+            program = file.read()
+        self.assertTrue(program.endswith("\nmain()\n"))
+        names = {"TOKEN": ""}
+        exec(program.removesuffix("main()\n"), names)
+        ours, theirs = socket.socketpair()
+        ours.settimeout(10)
+
+        class Server:
+            @staticmethod
+            def accept():
+                return theirs, (context_id, 12345)
+        names["take"](Server, lambda client, target: client.sendall(target), b"hello")
+        with ours:
+            return ours.recv(100)
+
+    def test_only_the_host(self):
+        self.assertEqual(self.take(2), b"hello")
+        for other in (0, 1, 3, 4294967295):
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(self.take(other), b"")
+            self.assertIn(f"context id {other}", said.getvalue())
 
 
 if __name__ == "__main__":

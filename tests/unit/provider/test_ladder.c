@@ -16,6 +16,14 @@
 #include "provider/ladder.h"
 #include "provider/machine.h"
 
+// As a guest with much to stop.
+static void power_off_slowly(int number)
+{
+    (void)number;
+    sleep(12);
+    _exit(0);
+}
+
 // A VM for the ladder: a process in a group of its own that holds vm.lock. What it does with
 // SIGTERM is the test's choice; SIGUSR2 is its power button.
 static pid_t start_vm(const char *name, bool ignores_sigterm)
@@ -122,6 +130,19 @@ static void hard_does_not_touch_the_button(void **state)
     assert_int_equal(signal_of(pid), SIGTERM);
 }
 
+static void a_slow_guest_is_waited_for(void **state)
+{
+    (void)state;
+    struct error err;
+    int status = 0;
+    signal(SIGUSR2, power_off_slowly);
+    pid_t pid = start_vm("slow", false);
+    signal(SIGUSR2, SIG_DFL);
+    assert_ok(climb("slow", &with_button, false, &err), err);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status)); // by itself: nothing was sent to it
+}
+
 static void sigkill_for_one_that_ignores_sigterm(void **state)
 {
     (void)state;
@@ -160,6 +181,7 @@ int main(void)
         cmocka_unit_test(the_button_is_pressed_when_the_guest_cannot_be_asked),
         cmocka_unit_test(sigterm_when_there_is_no_button),
         cmocka_unit_test(hard_does_not_touch_the_button),
+        cmocka_unit_test(a_slow_guest_is_waited_for),
         cmocka_unit_test(sigkill_for_one_that_ignores_sigterm),
         cmocka_unit_test(a_stale_id_is_not_signalled),
     };
