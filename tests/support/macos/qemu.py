@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The podman-machine-vmnet authors
 # SPDX-License-Identifier: Apache-2.0
 """Runs what a Spec asks for in QEMU, as a part of the stand-in's own process: it ends when the
-stand-in does, however that ends, as a VM does with the hypervisor that it is in.
+stand-in does, however that ends, as a VM does with the hypervisor that it is in. What is sent to
+the stand-in's process group is for the stand-in alone: QEMU would end at a SIGTERM.
 
     PMV_QEMU         qemu-system-x86_64 to use, 8.1 or newer
     PMV_VSOCK=off    no vsock device, as with a guest that has no driver for it
@@ -163,7 +164,7 @@ class Machine:
             else ["-o", f"source={folder}"]
         self.children.append(subprocess.Popen(
             [program, f"--fd={listener.fileno()}", *words], pass_fds=[listener.fileno()],
-            stdin=subprocess.DEVNULL, preexec_fn=die_with_parent))
+            stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, start_new_session=True))
         listener.close()
 
     def start_process(self):
@@ -175,7 +176,8 @@ class Machine:
                 if fd > 2 and os.get_inheritable(fd):
                     self.inherited.append(fd)
         self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL,
-                                        pass_fds=set(self.inherited), preexec_fn=die_with_parent)
+                                        pass_fds=set(self.inherited), preexec_fn=die_with_parent,
+                                        start_new_session=True)
         for fd in set(self.inherited):
             if not os.get_inheritable(fd):
                 os.close(fd)
