@@ -19,6 +19,8 @@
 #                        tar file of a file system
 #   --name NAME          the machine (pmv-accept); NAME-a and NAME-b are made too
 #   --timeout SECONDS    for each start (1800)
+#   --bridge INTERFACE   try the network bridged:INTERFACE too, as en0; its router gives the guest an address
+#   --outside HOST:PORT  what a machine with a way out can connect to (1.1.1.1:443)
 #   --only ITEM          this item, and what it needs (can be repeated)
 #   --keep               leave the machine running at the end
 #   --list               print the items
@@ -30,18 +32,19 @@ set -u
 usage() { sed -n '5,/^set /{/^set /d;s/^# \{0,1\}//;p;}' "$0"; }
 wrong() { echo "acceptance.sh: $*" >&2; exit 2; }
 
-items='tools doctor init start address reach ssh podman container port throughput offload api docker
-selinux clock neighbours isolation launchd monitor helper stop again autostart rm vfkit sleep reboot'
+items='tools doctor init start address reach ssh podman container port localhost share comma throughput
+offload api docker selinux clock host bridged neighbours isolation launchd monitor helper logout overssh
+stop again autostart rm vfkit sleep reboot session'
 
 system=$(uname -s)
 program=podman-machine-vmnet provider='' image='' container=quay.io/quay/busybox:latest
-name=pmv-accept timeout=1800 only='' keep=''
+name=pmv-accept timeout=1800 bridge='' outside=1.1.1.1:443 only='' keep=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --list) for item in $items; do echo "$item"; done; exit 0 ;;
     --keep) keep=yes; shift; continue ;;
-    --program | --provider | --image | --container | --name | --timeout | --only) ;;
+    --program | --provider | --image | --container | --name | --timeout | --bridge | --outside | --only) ;;
     *) wrong "unknown option $1 (see --help)" ;;
   esac
   [ $# -gt 1 ] || wrong "$1 needs a value"
@@ -52,6 +55,8 @@ while [ $# -gt 0 ]; do
     --container) container=$2 ;;
     --name) name=$2 ;;
     --timeout) timeout=$2 ;;
+    --bridge) bridge=$2 ;;
+    --outside) outside=$2 ;;
     --only)
       for item in $items; do [ "$item" != "$2" ] || only="$only $2"; done
       case "$only " in *" $2 "*) ;; *) wrong "no item $2 (see --list)" ;; esac
@@ -96,7 +101,7 @@ within() {
 
 ### one item ##################################################################
 # Each sets `result` and `why` once, by one of these; the first to fail counts.
-result='' why='' title='' broken='' neighbours=''
+result='' why='' title='' broken='' neighbours='' shared='' serving='' undo=''
 say() { [ -n "$result" ] || { result=$1; why=$2; }; }
 fail() { say FAIL "$*"; return 1; }
 absent() { say n/a "$*"; return 1; }
@@ -117,6 +122,10 @@ create() { # NAME OPTION...
   shift
   [ -z "$image" ] || set -- --image "$image" "$@"
   run "$program" init --provider "$provider" --disk-size 10 "$@" "$machine"
+}
+
+drop_two() {
+  for each in a b; do "$program" rm --force "$name-$each" >/dev/null 2>&1; done
 }
 
 need_machine() {
@@ -146,7 +155,20 @@ need_container() {
   else run remote pull -q "$container" && run remote tag "$container" localhost/acceptance; fi
 }
 
+was_shut_down() { # PID-OF-VM
+  ! alive "$1" || fail "its process is still there"
+  grep '"expected": true' "$(folder)/last-exit.json" >/dev/null || fail "last-exit.json: not expected"
+  log | grep 'asked the guest to power off' >/dev/null || fail "the guest was not asked"
+  ! log | grep 'sending signal' >/dev/null || fail "it took a signal"
+}
+
 ### the items #################################################################
+here=$(dirname "$0")
+# shellcheck source=acceptance-network.sh
+. "$here/acceptance-network.sh"
+# shellcheck source=acceptance-session.sh
+. "$here/acceptance-session.sh"
+
 item_tools() {
   title="the hypervisor and its network helper are found"
   case $provider in vmnet-*) set -- "${provider#vmnet-}" vmnet-run ;; *) set -- "$provider" ;; esac
@@ -181,23 +203,6 @@ item_start() {
   figure "$((SECONDS - begun)) s"
 }
 
-item_address() {
-  title="the machine has an address of its own"
-  need_vmnet && need_running || return
-  within 60 has_address || fail "its address is '$(field Vmnet.Address)'"
-  figure "$(field Vmnet.Address)"
-}
-has_address() { case $(field Vmnet.Address) in '' | 127.* | ::1) return 1 ;; esac; }
-
-item_reach() {
-  title="this terminal reaches that address (Local Network privacy)"
-  need_vmnet && need_running || return
-  local address hint="allow this terminal in System Settings, Privacy & Security, Local Network"
-  address=$(field Vmnet.Address)
-  ping -c 3 "$address" >"$work/out" 2>&1 || fail "no answer to ping: $hint"
-  nc -z -w 5 "$address" 22 >"$work/out" 2>&1 || fail "no TCP to port 22: $hint"
-}
-
 item_ssh() {
   title="ssh as user and as root, with the exit status"
   need_running || return
@@ -226,48 +231,49 @@ item_container() {
   [ "$(cat "$work/out")" = inside ] || fail "it printed '$(cat "$work/out")'"
 }
 
-item_port() {
-  title="a published port answers at the machine's address"
-  need_vmnet && need_container || return
-  run remote run -d --name pmv-port -p 18080:80 localhost/acceptance \
-    sh -c 'mkdir -p /tmp/www && echo served >/tmp/www/index.html && httpd -f -p 80 -h /tmp/www' ||
-    return
-  within 30 fetch "http://$(field Vmnet.Address):18080/" || fail "no answer at port 18080"
-  remote rm -f -t 0 pmv-port >/dev/null 2>&1
+# A folder of our own in the home folder, which every machine shares.
+make_shared() {
+  [ -z "$shared" ] || return 0
+  shared=$(mktemp -d "$HOME/pmv-accept.XXXXXX") || { shared=''; fail "no folder can be made in '$HOME'"; }
 }
-fetch() { [ "$(curl -s -m 5 "$1")" = served ]; }
+drop_shared() {
+  [ -z "$shared" ] || rm -rf "$shared"
+  shared=''
+}
+both_ways() { # MACHINE FOLDER
+  local there
+  echo "from here" >"$2/here"
+  there=$("$program" ssh --username root "$1" "cat '$2/here'" </dev/null 2>&1)
+  [ "$there" = "from here" ] || { fail "the guest does not see '$2/here': $there"; return; }
+  there=$("$program" ssh --username root "$1" "echo 'from there' >'$2/there'" </dev/null 2>&1) ||
+    { fail "the guest cannot write '$2/there': $there"; return; }
+  [ "$(cat "$2/there" 2>/dev/null)" = "from there" ] || fail "what the guest wrote to '$2/there' is not here"
+}
+# Debian's cloud kernels have no 9p.
+need_shares() {
+  on_mac || on_vmnet || ! "$program" doctor 2>/dev/null | grep 'no virtiofsd' >/dev/null ||
+    absent "there is no virtiofsd here"
+}
 
-item_throughput() {
-  title="iperf3, both ways"
-  need_vmnet && need_program iperf3 && need_running || return
-  guest 'command -v iperf3 || dnf -y install iperf3 || apt-get -y install iperf3' >"$work/out" ||
-    { absent "no iperf3 in the guest, and none could be installed"; return; }
-  guest 'systemd-run --unit=pmv-iperf3 iperf3 -s' >"$work/out"
-  sleep 2
-  local address
-  address=$(field Vmnet.Address)
-  run iperf3 -c "$address" -t 5 -f g && figure "to the guest:   $(rate)"
-  run iperf3 -c "$address" -t 5 -f g -R && figure "from the guest: $(rate)"
-  guest 'systemctl stop pmv-iperf3' >"$work/out"
+item_share() {
+  title="the home folder is shared, both ways"
+  need_shares && need_running || return
+  make_shared && both_ways "$name" "$shared"
+  drop_shared
 }
-rate() { sed -n 's/.* \([0-9.]* Gbits\/sec\).*receiver.*/\1/p' "$work/out"; }
 
-item_offload() {
-  title="segmentation offload is as planned for this macOS"
-  need_vmnet && need_running || return
-  local argv wanted=off
-  argv=$(tr '\0' ' ' <"$(folder)/vm.argv")
-  if on_mac && [ "$provider" = vmnet-krunkit ] && newer_than_26_1; then wanted=on; fi
-  case $wanted-$argv in
-    on-*--enable-tso*) figure "on" ;;
-    on-*) fail "it is off: $("$program" doctor | grep -i offload | head -n 1)" ;;
-    off-*--enable-tso*) [ "$system" != Darwin ] || fail "it is on" ;;
-    *) figure "off" ;;
-  esac
-}
-newer_than_26_1() {
-  sw_vers -productVersion | { IFS=. read -r major minor _; [ "$major" -gt 26 ] ||
-    { [ "$major" = 26 ] && [ "${minor:-0}" -ge 2 ]; }; }
+item_comma() {
+  title="a folder with a comma and an equals sign in its path is shared too"
+  need_shares && make_shared || return
+  local folder="$shared/a,b=c"
+  if run mkdir "$folder" && create "$name-a" --volume "$folder" &&
+    run "$program" start --quiet --timeout "$timeout" "$name-a"; then
+    ! on_vmnet || ! grep "a,b=c" "$(field ConfigDir.Path "$name-a")/vm.argv" >/dev/null ||
+      fail "the hypervisor was told the path itself, not a link to it"
+    both_ways "$name-a" "$folder"
+  fi
+  drop_two
+  drop_shared
 }
 
 item_api() {
@@ -314,73 +320,6 @@ item_clock() {
   [ "${there#-}" -le 3 ] || fail "it differs by $there s"
 }
 
-two_machines() { # INIT-OPTION...
-  local each
-  for each in a b; do
-    create "$name-$each" --cpus 1 "$@" &&
-      run "$program" start --quiet --timeout "$timeout" "$name-$each" || return 1
-  done
-}
-one_reaches_other() {
-  "$program" ssh --username root "$name-a" "ping -c 3 -w 10 $(field Vmnet.Address "$name-b")" \
-    </dev/null >"$work/out" 2>&1
-}
-drop_two() {
-  for each in a b; do "$program" rm --force "$name-$each" >/dev/null 2>&1; done
-}
-
-item_neighbours() {
-  title="two machines reach each other"
-  need_vmnet || return
-  two_machines && { if one_reaches_other; then neighbours=yes; else fail "no answer to ping"; fi; }
-  drop_two
-}
-
-item_isolation() {
-  title="isolated machines do not"
-  need_vmnet || return
-  [ -n "$neighbours" ] || { absent "not isolated ones have not been seen to (neighbours)"; return; }
-  two_machines --isolated && { ! one_reaches_other || fail "there is an answer to ping"; }
-  drop_two
-}
-
-item_launchd() {
-  title="launchd keeps the monitor"
-  need_program launchctl && need_running || return
-  launchctl print "gui/$(id -u)/$(label)" >"$work/out" 2>&1 ||
-    launchctl print "user/$(id -u)/$(label)" >"$work/out" 2>&1 || fail "there is no job $(label)"
-  grep 'state = running' "$work/out" >/dev/null || fail "the job is loaded but does not run"
-}
-
-item_monitor() {
-  title="a killed monitor: the machine runs on, start takes it over"
-  need_running || return
-  local monitor vm
-  monitor=$(pid_of monitor_pid) vm=$(pid_of vm_pid)
-  case /$monitor/$vm/ in *//*) fail "status.json does not tell the processes"; return ;; esac
-  kill -9 "$monitor"
-  sleep 2
-  alive "$vm" || { fail "the VM went with it"; return; }
-  run "$program" start --quiet --timeout "$timeout" "$name"
-  [ "$(pid_of vm_pid)" = "$vm" ] || fail "another VM runs now"
-  [ "$(pid_of monitor_pid)" != "$monitor" ] || fail "no new monitor came"
-  [ "$(guest 'echo here')" = here ] || fail "ssh does not work after that"
-}
-
-item_helper() {
-  title="a lost vmnet-helper is noticed"
-  need_vmnet && need_running || return
-  local pid
-  pid=$(ps -A -o pid=,ppid=,comm= | awk -v vm="$(pid_of vm_pid)" '$2 == vm && /vmnet-helper/ { print $1 }')
-  [ -n "$pid" ] || pid=$(ps -A -o pid=,comm= | awk '/vmnet-helper$/ { print $1; exit }')
-  [ -n "$pid" ] || { fail "there is no process vmnet-helper"; return; }
-  kill "$pid" 2>/dev/null || sudo -n kill "$pid" 2>/dev/null ||
-    { absent "vmnet-helper is root's, and sudo asks for a password"; return; }
-  within 90 helper_is_missed || fail "nothing in monitor.log tells of it"
-  run "$program" stop "$name"
-}
-helper_is_missed() { log | grep -i 'vmnet-helper' | grep -i 'ended\|lost\|gone' >/dev/null; }
-
 item_stop() {
   title="stop shuts the guest down, without force"
   need_running || return
@@ -388,10 +327,7 @@ item_stop() {
   vm=$(pid_of vm_pid)
   run "$program" stop "$name" || return
   [ "$(state)" = stopped ] || fail "its state is '$(state)'"
-  ! alive "$vm" || fail "its process is still there"
-  grep '"expected": true' "$(folder)/last-exit.json" >/dev/null || fail "last-exit.json: not expected"
-  log | grep 'asked the guest to power off' >/dev/null || fail "the guest was not asked"
-  ! log | grep 'sending signal' >/dev/null || fail "it took a signal"
+  was_shut_down "$vm"
   figure "$((SECONDS - begun)) s"
 }
 
@@ -401,21 +337,6 @@ item_again() {
   [ "$(guest 'head -n 1 /var/lib/podman-machine-vmnet/state')" = 'done' ] ||
     fail "it was set up twice"
   run "$program" stop "$name"
-}
-
-item_autostart() {
-  title="set --autostart makes and removes a launch agent"
-  local plist
-  plist=$HOME/Library/LaunchAgents/$(label).plist
-  need_program launchctl || return
-  "$program" set --help | grep -e --autostart >/dev/null ||
-    { absent "this version has no set --autostart"; return; }
-  need_stopped || return
-  run "$program" set --autostart "$name" || return
-  grep -A 1 RunAtLoad "$plist" | grep '<true/>' >/dev/null || fail "no RunAtLoad in '$plist'"
-  ! command -v plutil >/dev/null || run plutil -lint "$plist"
-  run "$program" set --autostart=false "$name"
-  [ ! -e "$plist" ] || fail "'$plist' is left"
 }
 
 item_rm() {
@@ -448,16 +369,6 @@ item_vfkit() {
   drop_two
 }
 
-item_sleep() {
-  title="after an hour of sleep the clock is right and podman answers"
-  need_mac && say hand "run with --keep --only start; close the lid for an hour; then run with --only clock --only podman"
-}
-
-item_reboot() {
-  title="a machine with autostart is back after a reboot"
-  need_mac && say hand "set --autostart, reboot, log in, then: $program wait --timeout 300 NAME && podman -c NAME info"
-}
-
 ### all of them ###############################################################
 # The machine is ours to remove only if it was not there.
 begun=''
@@ -468,11 +379,14 @@ done
 clean_up() {
   status=$?
   trap - EXIT
+  serve_no_more
+  set_back
   for each in "$name" "$name-a" "$name-b"; do
     case " $begun " in *" $each "*) continue ;; esac
     if [ -n "$keep" ] && [ "$each" = "$name" ]; then continue; fi
     ! exists "$each" || "$program" rm --force "$each" >/dev/null 2>&1
   done
+  drop_shared
   rm -rf "$work"
   exit "$status"
 }
@@ -485,7 +399,9 @@ results=''
 for item in $items; do
   [ -z "$only" ] || case " $only " in *" $item "*) ;; *) continue ;; esac
   # --keep: what would end the machine is left out.
-  [ -z "$keep" ] || case $item in helper | stop | again | autostart | rm) continue ;; esac
+  [ -z "$keep" ] || case $item in
+    localhost | host | bridged | helper | logout | overssh | stop | again | autostart | rm) continue ;;
+  esac
   result='' why='' title=''
   "item_$item" >"$work/figures"
   results="$results ${result:=pass}"

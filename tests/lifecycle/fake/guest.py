@@ -94,6 +94,10 @@ JOURNALCTL = """#!/bin/sh
 exec tail -n 0 -F {folder}/podman-root.events 2>/dev/null
 """
 
+DMESG = """#!/bin/sh
+echo {text}
+"""
+
 RUNUSER = """#!/bin/sh
 [ "$1" = -u ] && [ "$3" = -- ] || exit 1
 shift 3
@@ -262,6 +266,8 @@ def main():
     mount("-t", "tmpfs", "-o", "mode=755", "share", "/usr/local/share")
     os.makedirs(os.path.dirname(STATE))
     mount("--bind", FACTS["disk"], os.path.dirname(STATE))
+    for folder in BEHAVIOUR.get("hides", []):  # it sees the host's, shared or not
+        mount("-t", "tmpfs", "-o", "mode=755", "hidden", folder)
 
     put("/run/guest/host_key", seed.host_key, 0o600)
     put("/run/guest/sshd_config", SSHD_CONFIG)
@@ -297,6 +303,8 @@ def main():
         put(f"/usr/local/sbin/{name}", text.format(
             folder=shlex.quote(os.path.dirname(events))), 0o755)
     put("/usr/local/sbin/runuser", RUNUSER, 0o755)
+    put("/usr/local/sbin/dmesg", DMESG.format(
+        text=shlex.quote(BEHAVIOUR.get("dmesg", "[    0.000000] Linux version 6.12.0"))), 0o755)
     # Debian's way of trusting certificates, and never this host's own.
     put("/usr/local/sbin/update-ca-certificates",
         f"#!/bin/sh\n{note} update-ca-certificates \"$*\"\n"
